@@ -1,0 +1,16 @@
+"""Constrained types of the data classes, and the reading rules that all documents share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from annotated_types import Ge, Gt, MinLen
+
+NonNegativeInt = Annotated[int, Ge(0)]
+PositiveInt = Annotated[int, Ge(1)]
+PositiveFloat = Annotated[float, Gt(0)]
+NonNegativeFloat = Annotated[float, Ge(0)]
+NonEmptyStr = Annotated[str, MinLen(1)]
+
+STRICT: Final[Any] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
+"""Unknown fields are refused and no value is converted to another type."""

@@ -1,0 +1,1 @@
+"""Homogeneous parallelizers: the interface (paper table 2) and the built-in ``uniform``."""
