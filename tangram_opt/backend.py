@@ -1,0 +1,96 @@
+"""What a solver backend is: the door through which every solver comes, ours and third parties' alike.
+
+A backend is registered under the entry-point group ``tangram_opt.solvers``; the entry point names an object (or a
+class without arguments) that follows :class:`Backend`. Libraries that it needs are imported when they are needed:
+a missing one is reported by :meth:`Backend.missing`, not by an ImportError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from tangram_opt.data.composition import CompositionProblem
+from tangram_opt.data.island import IslandsProblem
+from tangram_opt.result import Result
+
+Problem = CompositionProblem | IslandsProblem
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A sign of life from a running solver.
+
+    Attributes
+    ----------
+    objective, bound : int or None
+        Best solution and best proven bound so far.
+    elapsed_s : float
+        Since the start.
+    """
+
+    objective: int | None
+    bound: int | None
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class SolveOptions:
+    """How long and how hard to search.
+
+    Attributes
+    ----------
+    time_limit_s : float or None
+        Stop with the best solution so far after this time; None for no limit.
+    threads : int
+        Worker threads, where the solver has any.
+    seed : int
+        Random seed, where the solver uses one.
+    hint : object or None
+        A solution to start from.
+    on_progress : callable or None
+        Called with :class:`Progress` from time to time.
+    """
+
+    time_limit_s: float | None = None
+    threads: int = 1
+    seed: int = 0
+    hint: Any = None
+    on_progress: Callable[[Progress], None] | None = None
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """A solver of islands problems, of composition problems, or of both."""
+
+    @property
+    def name(self) -> str:
+        """Name on the command line."""
+        ...
+
+    @property
+    def summary(self) -> str:
+        """One line: what it does, and whether it proves its answers."""
+        ...
+
+    @property
+    def exact(self) -> bool:
+        """Whether it proves optimality when it runs to its end."""
+        ...
+
+    def version(self) -> str:
+        """Version of the library behind it."""
+        ...
+
+    def missing(self) -> str | None:
+        """Name the package that must be installed first; None where nothing is missing."""
+        ...
+
+    def unsupported(self, problem: Problem) -> str | None:
+        """Say why it cannot take `problem`; None where it can."""
+        ...
+
+    def solve(self, problem: Any, options: SolveOptions) -> Result[Any]:
+        """Solve `problem`, which it supports; every solution is re-evaluated without the solver."""
+        ...
