@@ -1,0 +1,190 @@
+"""The registry of solver backends, and the one function that runs them.
+
+Backends are found through the entry points of the group ``tangram_opt.solvers``; those that come with the package
+are registered the same way. A third party's entry point that cannot be loaded is listed with what is wrong with it
+and disturbs nobody else.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final
+
+from tangram_opt.backend import Backend, Problem, Progress, SolveOptions
+from tangram_opt.data.composition import CompositionProblem
+from tangram_opt.errors import InputError
+from tangram_opt.result import Result
+
+GROUP: Final = "tangram_opt.solvers"
+OBJECTIVES: Final = ("closed",)
+OUR_DISTRIBUTION: Final = "tangram-opt"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenBackend:
+    """A registered backend that cannot be used.
+
+    Attributes
+    ----------
+    name : str
+        Name of its entry point.
+    distribution : str
+        The installed distribution that registers it.
+    error : str
+        What is wrong with it.
+    """
+
+    name: str
+    distribution: str
+    error: str
+
+
+def available() -> tuple[Backend | BrokenBackend, ...]:
+    """Load every registered backend.
+
+    Returns
+    -------
+    tuple of Backend or BrokenBackend
+        In the order of their names. Backends that wait for a package to be installed are among them:
+        :meth:`Backend.missing` tells.
+    """
+    listed: list[Backend | BrokenBackend] = []
+    taken: dict[str, str] = {}
+    for entry in _entries():
+        if entry.name in taken:
+            error = f"the name is taken by {taken[entry.name]}"
+            listed.append(BrokenBackend(entry.name, _distribution(entry), error))
+        else:
+            taken[entry.name] = _distribution(entry)
+            listed.append(_load(entry))
+    return tuple(listed)
+
+
+def get(name: str) -> Backend:
+    """Load the backend of a name, and no other.
+
+    Parameters
+    ----------
+    name : str
+        As :func:`available` lists it.
+
+    Returns
+    -------
+    Backend
+        Ready to solve.
+
+    Raises
+    ------
+    InputError
+        When there is none of that name, when it cannot be loaded, or when a package that it needs is missing.
+    """
+    entry = next((entry for entry in _entries() if entry.name == name), None)
+    if entry is None:
+        raise InputError(_unknown("solver", name, sorted({entry.name for entry in _entries()})))
+    backend = _load(entry)
+    if isinstance(backend, BrokenBackend):
+        raise InputError(f"solver {name!r} of {backend.distribution} cannot be used: {backend.error}")
+    missing = backend.missing()
+    if missing is not None:
+        raise InputError(f"solver {name!r} needs a package that is not installed: {missing}")
+    return backend
+
+
+def solve(
+    problem: Problem,
+    solver: str = "auto",
+    *,
+    objective: str = "closed",
+    time_limit: float | None = None,
+    threads: int = 1,
+    seed: int = 0,
+    hint: Any = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Result[Any]:
+    """Solve an islands problem or a composition problem.
+
+    Parameters
+    ----------
+    problem : IslandsProblem or CompositionProblem
+        What to solve.
+    solver : str
+        Name of a backend; ``auto`` takes the one that suits the kind of problem.
+    objective : {"closed"}
+        Of a composition: the closed form of the 1F1B iteration time.
+    time_limit : float or None
+        Seconds after which the best solution so far is returned; None for no limit.
+    threads, seed : int
+        Worker threads and random seed, for backends that use them.
+    hint : Partition or Composition or None
+        A solution to start from, for backends that can.
+    on_progress : callable or None
+        Called with :class:`Progress` from time to time.
+
+    Returns
+    -------
+    Result
+        Of a Partition or of a Composition.
+
+    Raises
+    ------
+    InputError
+        When an argument is wrong, or the solver cannot take the problem.
+    """
+    if objective not in OBJECTIVES:
+        raise InputError(_unknown("objective", objective, OBJECTIVES))
+    if time_limit is not None and not (time_limit > 0 and math.isfinite(time_limit)):
+        raise InputError(f"time limit {time_limit}: expected a number of seconds above 0")
+    if threads < 1:
+        raise InputError(f"threads {threads}: expected at least 1")
+    if seed < 0:
+        raise InputError(f"seed {seed}: expected at least 0")
+    backend = get(_suited(problem) if solver == "auto" else solver)
+    reason = backend.unsupported(problem)
+    if reason is not None:
+        raise InputError(f"solver {backend.name!r} cannot take {problem.name!r}: {reason}")
+    return backend.solve(problem, SolveOptions(time_limit, threads, seed, hint, on_progress))
+
+
+def _suited(problem: Problem) -> str:
+    return "dp" if isinstance(problem, CompositionProblem) else "agglomerative"
+
+
+def _entries() -> list[EntryPoint]:
+    # Ours first: another distribution must not take over the name of a built-in backend.
+    return sorted(
+        entry_points(group=GROUP),
+        key=lambda entry: (entry.name, _distribution(entry) != OUR_DISTRIBUTION, _distribution(entry)),
+    )
+
+
+def _distribution(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist is not None else "an unknown distribution"
+
+
+def _load(entry: EntryPoint) -> Backend | BrokenBackend:
+    # Whatever a third party's module raises while it is imported is its fault to report, not ours to crash on.
+    try:
+        loaded = entry.load()
+        backend = loaded() if isinstance(loaded, type) else loaded
+        if not isinstance(backend, Backend):
+            return _broken(entry, f"{entry.value} is not a solver backend (see tangram_opt.backend.Backend)")
+        if backend.name != entry.name:
+            return _broken(entry, f"{entry.value} calls itself {backend.name!r}, expected {entry.name!r}")
+    except Exception as error:
+        return _broken(entry, f"{entry.value} does not load: {type(error).__name__}: {error}")
+    return backend
+
+
+def _broken(entry: EntryPoint, error: str) -> BrokenBackend:
+    return BrokenBackend(entry.name, _distribution(entry), error)
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> str:
+    known = list(known)
+    near = difflib.get_close_matches(name, known, n=1)
+    guess = f"; did you mean {near[0]!r}?" if near else ""
+    return f"unknown {what} {name!r}: expected one of {', '.join(known)}{guess}"
