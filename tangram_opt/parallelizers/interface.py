@@ -65,8 +65,8 @@ class SlicePlan:
     max_stages_after : int or None
         The most pipeline stages that may come after the last of these before one of them runs out of memory;
         None where any number may.
-    entry_nodes, exit_nodes : int
-        Number of nodes that hold the first and the last stage: their network links carry a boundary together.
+    boundary_nodes : int
+        Number of nodes that hold the first stage, and the last one: their network links carry a boundary together.
     strategy : mapping
         The parallelizer's choices by name (tp, dp, recompute, ...), for the report and for launching.
     """
@@ -74,8 +74,7 @@ class SlicePlan:
     stages: tuple[Stage, ...]
     inner_transfers_ns: tuple[int, ...]
     max_stages_after: int | None
-    entry_nodes: int
-    exit_nodes: int
+    boundary_nodes: int
     strategy: Mapping[str, int | bool | str] = field(default_factory=dict)
 
 
