@@ -41,6 +41,8 @@ class Stage:
         Memory of each of its GPUs for every micro-batch in flight.
     sync_ns : int
         After the last backward pass: gradient synchronisation and optimizer step.
+    gpus : int
+        How many GPUs run it.
     """
 
     __pydantic_config__ = STRICT
@@ -51,6 +53,7 @@ class Stage:
     static_bytes: NonNegativeInt
     in_flight_bytes: NonNegativeInt
     sync_ns: NonNegativeInt = 0
+    gpus: PositiveInt = 1
 
     @property
     def time_ns(self) -> int:

@@ -187,6 +187,7 @@ class _Group:
                 static_bytes=int(self.memory.static[at][s]),
                 in_flight_bytes=int(self.memory.in_flight[at][s]),
                 sync_ns=int(self.sync[at][s]),
+                gpus=layout.width,
             )
             for s, size in enumerate(self.sizes)
         )
