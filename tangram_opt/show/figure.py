@@ -1,0 +1,143 @@
+"""The picture of a plan: the timeline of its pipeline above the memory of its stages. Needs matplotlib."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from tangram_opt.data.plan import Plan
+from tangram_opt.show.stages import held
+from tangram_opt.show.timeline import LABELLED_STAGES, Timeline, draw_timelines, windows
+from tangram_opt.show.units import duration
+
+# Okabe and Ito's colours for all kinds of colour vision, in an order that keeps the closest ones apart.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#666666")
+TINT = 0.6
+"""How far the light shade of a colour is on the way to white."""
+
+WIDTH_IN = 12.0
+STYLE: Final[dict[Any, Any]] = {
+    "font.size": 9.0,
+    "text.parse_math": False,  # a "$" in a name is a dollar sign
+    "svg.fonttype": "none",  # labels stay text: small files that can be searched
+    "svg.hashsalt": "tangram-opt",  # the same plan gives the same file
+}
+
+
+def save_figure(plan: Plan, path: Path) -> None:
+    """Draw a plan and write it, in the format that the suffix of `path` names."""
+    with matplotlib.rc_context(STYLE):
+        figure = plan_figure(plan)
+        metadata = {"Date": None} if path.suffix.lower() == ".svg" else {}
+        figure.savefig(path, metadata=metadata)
+
+
+def plan_figure(plan: Plan) -> Figure:
+    """Draw a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to draw.
+
+    Returns
+    -------
+    Figure
+        With one or two panels of the timeline on top, and one of memory below.
+    """
+    stages = len(plan.stages)
+    timeline_in, memory_in = min(0.9 + 0.3 * min(stages, 16) + 0.15 * max(stages - 16, 0), 16.0), 2.7
+    figure = Figure(figsize=(WIDTH_IN, timeline_in + memory_in + 1.3), dpi=120, layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(f"{plan.model} on {plan.cluster}: {duration(plan.simulated_ns)} per iteration", fontsize=13)
+    grid = figure.add_gridspec(2, 1, height_ratios=(timeline_in, memory_in))
+
+    colours = _colours(plan)
+    timeline = Timeline.of(plan)
+    shown = windows(timeline)
+    panels = grid[0, 0].subgridspec(1, len(shown), wspace=0.02)
+    axes = [figure.add_subplot(panels[0, index]) for index in range(len(shown))]
+    shades = [(_light(colours[key]), colours[key]) for key in _keys(plan)]
+    draw_timelines(axes, timeline, shown, [_row_label(plan, s) for s in range(stages)], shades)
+    memory = figure.add_subplot(grid[1, 0])
+    _draw_memory(memory, plan, shades)
+    _draw_legends(figure, memory, colours)
+    return figure
+
+
+def _keys(plan: Plan) -> list[str]:
+    """What the colour of each stage stands for: its island, or its GPU model where islands outnumber the colours."""
+    islands = [stage.island for stage in plan.stages]
+    return islands if len(set(islands)) <= len(PALETTE) else [stage.gpu for stage in plan.stages]
+
+
+def _colours(plan: Plan) -> dict[str, str]:
+    return {key: PALETTE[index % len(PALETTE)] for index, key in enumerate(dict.fromkeys(_keys(plan)))}
+
+
+def _light(colour: str) -> str:
+    red, green, blue = (round(255 * (part + (1 - part) * TINT)) for part in to_rgb(colour))
+    return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+def _row_label(plan: Plan, stage: int) -> str:
+    """Name of a stage; with few stages also what it holds."""
+    if len(plan.stages) > LABELLED_STAGES:
+        return f"stage {stage}"
+    return f"stage {stage}: {held([plan.stages[stage]])}"
+
+
+def _draw_memory(axes: Axes, plan: Plan, shades: list[tuple[str, str]]) -> None:
+    """Stack static memory and activations of each stage, under its limit."""
+    gib, stages = 2**30, range(len(plan.stages))
+    static = [stage.static_bytes / gib for stage in plan.stages]
+    activations = [stage.activation_bytes / gib for stage in plan.stages]
+    limits = [stage.memory_limit_bytes / gib for stage in plan.stages]
+    width = 0.7 if len(stages) > 4 else 0.4
+    axes.bar(stages, static, width, color=[dark for _, dark in shades])
+    axes.bar(stages, activations, width, bottom=static, color=[light for light, _ in shades])
+    axes.hlines(limits, [s - 0.46 for s in stages], [s + 0.46 for s in stages], colors="black", linewidth=1.5)
+
+    axes.set_ylim(0, 1.12 * max([*limits, *(a + b for a, b in zip(static, activations, strict=True))]))
+    size = min(9.0, max(5.0, 360 / len(stages)))
+    step = -(-len(stages) // 96)
+    for s in stages[::step]:
+        # Low in the bar, on white: readable over either shade and away from the limit.
+        axes.annotate(
+            str(plan.stages[s].in_flight),
+            (s, 0),
+            xytext=(0, 4),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=size,
+            bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85},
+        )
+    axes.set_xlim(-0.6, len(stages) - 0.4)
+    axes.set_xticks(stages[::step], [str(s) for s in stages[::step]], fontsize=size)
+    axes.set_xlabel("stage (number in the bar: micro-batches in flight)")
+    axes.set_ylabel("memory of a GPU, GiB")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_legends(figure: Figure, memory: Axes, colours: dict[str, str]) -> None:
+    """Explain the colours between the panels, and the shades and lines below them."""
+    grey = "#555555"
+    look: dict[str, Any] = {"frameon": False, "fontsize": 9, "ncols": len(PALETTE)}
+    islands = [Patch(color=colour, label=key) for key, colour in colours.items()]
+    memory.legend(handles=islands, loc="lower center", bbox_to_anchor=(0.5, 1.0), **look)
+    meanings = [
+        Patch(color=_light(grey), label="light: forward, activations"),
+        Patch(color=grey, label="dark: backward, static memory"),
+        Patch(facecolor="white", edgecolor="black", hatch="////", label="gradient sync and optimizer"),
+        Line2D([], [], color="black", linewidth=1.5, label="memory limit"),
+    ]
+    figure.legend(handles=meanings, loc="outside lower center", **look)
