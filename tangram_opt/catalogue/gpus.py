@@ -103,8 +103,7 @@ def find_gpu_record(name: str) -> GpuRecord:
         raise InputError(f"GPU {name!r} is ambiguous, expected one of {choices}")
     near = difflib.get_close_matches(_spelling(name), list(spellings), n=8, cutoff=0.6)
     names = dict.fromkeys(record.gpu.name for spelling in near for record in spellings[spelling])
-    hint = f"the nearest names are {', '.join(names)}" if names else f"expected one of {', '.join(gpu_names())}"
-    raise InputError(f"GPU {name!r} is not in the catalogue, {hint}")
+    raise InputError(f"GPU {name!r} is not in the catalogue, expected a name such as {', '.join(names or gpu_names())}")
 
 
 def _spelling(name: str) -> str:

@@ -1,0 +1,94 @@
+"""Documents to files: stable, readable, and whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+from tangram_opt.documents.kinds import CLASSES, FORMAT_PREFIX, VERSION, class_adapter
+from tangram_opt.errors import InputError
+
+LINE_WIDTH: Final = 110
+ONE_LINE_ITEMS: Final = frozenset({"options"})
+"""Lists whose entries stay on one line each: a composition problem has thousands of options."""
+
+
+def dumps(value: Any) -> str:
+    """Write a problem, a solution, a cluster, a model or a plan as a JSON document.
+
+    Parameters
+    ----------
+    value : object
+        An instance of a class that has a kind of document.
+
+    Returns
+    -------
+    str
+        The document: fields in the order of the class, short values on one line.
+
+    Raises
+    ------
+    TypeError
+        When `value` is none of these.
+    """
+    for kind, cls in CLASSES.items():
+        if type(value) is cls:
+            body = class_adapter(kind).dump_python(value, mode="json")
+            return _pretty({"format": FORMAT_PREFIX + kind, "version": VERSION} | body, 0) + "\n"
+    raise TypeError(f"{type(value).__name__} has no kind of document")
+
+
+def save(value: Any, path: str | PathLike[str]) -> None:
+    """Save a document: the file holds all of it, or what it held before.
+
+    Parameters
+    ----------
+    value : object
+        What to save, see :func:`dumps`.
+    path : str or path
+        The file; its directory must exist.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be written.
+    """
+    file = Path(path)
+    text = dumps(value)
+    if not file.parent.is_dir():
+        raise InputError(f"{file}: {file.parent} is no directory, expected the directory of the file to exist")
+    if file.is_dir():
+        raise InputError(f"{file}: it is a directory, expected the name of a file")
+    temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(file)
+    except (OSError, ValueError) as error:
+        temporary.unlink(missing_ok=True)
+        raise InputError(f"{file}: cannot be written ({getattr(error, 'strerror', None) or error})") from None
+
+
+def _pretty(value: Any, indent: int, *, flat_items: bool = False) -> str:
+    flat = json.dumps(value, ensure_ascii=False)
+    pad, end = " " * (indent + 2), " " * indent
+    if isinstance(value, list) and flat_items:
+        items = [json.dumps(item, ensure_ascii=False) for item in value]
+    elif not _holds_containers(value) or (indent and indent + len(flat) <= LINE_WIDTH):
+        return flat
+    elif isinstance(value, dict):
+        items = [
+            f"{json.dumps(key, ensure_ascii=False)}: {_pretty(item, indent + 2, flat_items=key in ONE_LINE_ITEMS)}"
+            for key, item in value.items()
+        ]
+        return "{\n" + ",\n".join(pad + item for item in items) + "\n" + end + "}"
+    else:
+        items = [_pretty(item, indent + 2) for item in value]
+    return "[\n" + ",\n".join(pad + item for item in items) + "\n" + end + "]" if items else "[]"
+
+
+def _holds_containers(value: Any) -> bool:
+    """Whether a value is worth more than one line: a mapping, or a list of lists or mappings."""
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(i, (dict, list)) for i in value))
