@@ -24,6 +24,9 @@ TINT = 0.6
 """How far the light shade of a colour is on the way to white."""
 
 WIDTH_IN = 12.0
+
+LEGEND_LETTERS, LEGEND_PATCH_LETTERS = 150, 8
+"""What fits into a line of the legend, and what a patch of colour takes of it."""
 STYLE: Final[dict[Any, Any]] = {
     "font.size": 9.0,
     "text.parse_math": False,  # a "$" in a name is a dollar sign
@@ -57,13 +60,16 @@ def plan_figure(plan: Plan) -> Figure:
     timeline_in, memory_in = min(0.9 + 0.3 * min(stages, 16) + 0.15 * max(stages - 16, 0), 16.0), 2.7
     figure = Figure(figsize=(WIDTH_IN, timeline_in + memory_in + 1.3), dpi=120, layout="constrained")
     FigureCanvasAgg(figure)
-    figure.suptitle(f"{plan.model} on {plan.cluster}: {duration(plan.simulated_ns)} per iteration", fontsize=13)
+    figure.suptitle(
+        f"{plan.model} on {plan.cluster}: {duration(plan.simulated_ns)} per iteration", fontsize=13, wrap=True
+    )
     grid = figure.add_gridspec(2, 1, height_ratios=(timeline_in, memory_in))
 
     colours = _colours(plan)
     timeline = Timeline.of(plan)
     shown = windows(timeline)
-    panels = grid[0, 0].subgridspec(1, len(shown), wspace=0.02)
+    lengths = [high - low for low, high in shown]  # one scale in all panels
+    panels = grid[0, 0].subgridspec(1, len(shown), wspace=0.02, width_ratios=lengths)
     axes = [figure.add_subplot(panels[0, index]) for index in range(len(shown))]
     shades = [(_light(colours[key]), colours[key]) for key in _keys(plan)]
     draw_timelines(axes, timeline, shown, [_row_label(plan, s) for s in range(stages)], shades)
@@ -131,13 +137,14 @@ def _draw_memory(axes: Axes, plan: Plan, shades: list[tuple[str, str]]) -> None:
 def _draw_legends(figure: Figure, memory: Axes, colours: dict[str, str]) -> None:
     """Explain the colours between the panels, and the shades and lines below them."""
     grey = "#555555"
-    look: dict[str, Any] = {"frameon": False, "fontsize": 9, "ncols": len(PALETTE)}
+    look: dict[str, Any] = {"frameon": False, "fontsize": 9}
+    columns = LEGEND_LETTERS // (LEGEND_PATCH_LETTERS + max(len(key) for key in colours))
     islands = [Patch(color=colour, label=key) for key, colour in colours.items()]
-    memory.legend(handles=islands, loc="lower center", bbox_to_anchor=(0.5, 1.0), **look)
+    memory.legend(handles=islands, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=max(columns, 1), **look)
     meanings = [
         Patch(color=_light(grey), label="light: forward, activations"),
         Patch(color=grey, label="dark: backward, static memory"),
         Patch(facecolor="white", edgecolor="black", hatch="////", label="gradient sync and optimizer"),
         Line2D([], [], color="black", linewidth=1.5, label="memory limit"),
     ]
-    figure.legend(handles=meanings, loc="outside lower center", **look)
+    figure.legend(handles=meanings, loc="outside lower center", ncols=len(meanings), **look)

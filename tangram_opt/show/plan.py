@@ -70,7 +70,7 @@ def _proof(plan: Plan) -> str:
     if plan.bound_ns is None:
         return "not proven: no bound is known"
     gap = (plan.iteration_ns - plan.bound_ns) / plan.iteration_ns
-    return f"not proven: at most {percent(gap)} above the optimum (bound {duration(plan.bound_ns)})"
+    return f"not proven: gap {percent(gap)} (bound {duration(plan.bound_ns)})"
 
 
 def _print_places(groups: Sequence[StageGroup], console: Console) -> None:

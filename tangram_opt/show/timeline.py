@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 
 from tangram_opt.data.plan import Plan
 from tangram_opt.pipeline import Schedule, simulate
@@ -23,8 +24,11 @@ BAR = 0.8
 LABELLED_STAGES = 16
 """Rows of more stages are too low for words."""
 
-NUMBERED_SHARE = 0.016
-"""Blocks of at least this share of the picture's width have room for the number of their micro-batch."""
+BORDERED_SHARE = 0.003
+"""Blocks of a smaller share of their panel's width have no border."""
+
+MARGIN_SHARE, DIGIT_SHARE = 0.0055, 0.0045
+"""Share of the picture's width that the number of a micro-batch takes inside a block: around it, and per digit."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +57,12 @@ def windows(timeline: Timeline) -> list[Window]:
     schedule, plan = timeline.schedule, timeline.plan
     # Until the first stage is past the first backward passes, the pipeline is filled and swings in.
     last = min(plan.micro_batches, max(2, WHOLE_MICRO_BATCHES - len(plan.stages))) - 1
-    shown = int(schedule.backward_start_ns[0, last]) + plan.stages[0].backward_ns
-    if schedule.makespan_ns <= 2.5 * shown:
+    filled = int(schedule.backward_start_ns[0, last]) + plan.stages[0].backward_ns
+    # The first stage runs the last backward of all; what comes after it is synchronisation.
+    passed = int(schedule.backward_start_ns[0, -1]) + plan.stages[0].backward_ns
+    if passed <= 2.5 * filled:
         return [(0, schedule.makespan_ns)]
-    return [(0, shown), (schedule.makespan_ns - shown, schedule.makespan_ns)]
+    return [(0, filled), (passed - filled, schedule.makespan_ns)]
 
 
 def draw_timelines(
@@ -71,7 +77,7 @@ def draw_timelines(
     Parameters
     ----------
     axes : sequence of Axes
-        The panels, left to right.
+        The panels, left to right, as wide as their windows are long.
     timeline : Timeline
         What to draw.
     shown : sequence of (int, int)
@@ -83,11 +89,12 @@ def draw_timelines(
     """
     unit, size = _unit(timeline.schedule.makespan_ns)
     stages, skip = len(labels), -(-len(labels) // 100)
+    shown_ns = sum(high - low for low, high in shown)
     for panel, window in zip(axes, shown, strict=True):
         for stage, (light, dark) in enumerate(shades):
             _draw_row(panel, timeline, stage, (light, dark), window, size)
             if stages <= LABELLED_STAGES:
-                _number_blocks(panel, timeline, stage, window, size, NUMBERED_SHARE * len(shown))
+                _number_blocks(panel, timeline, stage, (light, dark), window, size, shown_ns)
         # A little room behind the end, so that the border of the last block is seen.
         room = 0.005 * (window[1] - window[0]) if window[1] == timeline.schedule.makespan_ns else 0
         panel.set_xlim(window[0] / size, (window[1] + room) / size)
@@ -113,7 +120,9 @@ def _draw_row(axes: Axes, timeline: Timeline, stage: int, shades: tuple[str, str
     ):
         inside = np.flatnonzero((start < high) & (start + length > low))
         blocks = [(start[m] / size, length / size) for m in inside]
-        axes.broken_barh(blocks, row, facecolors=colour, edgecolors="white", linewidth=0.3)
+        # A white border parts neighbours, but would be all there is of a thin block.
+        border = "white" if length > BORDERED_SHARE * (high - low) else colour
+        axes.broken_barh(blocks, row, facecolors=colour, edgecolors=border, linewidth=0.3)
     end = int(schedule.backward_start_ns[stage, -1]) + planned.backward_ns
     if planned.sync_ns and end < high:
         axes.broken_barh(
@@ -126,26 +135,31 @@ def _draw_row(axes: Axes, timeline: Timeline, stage: int, shades: tuple[str, str
         )
 
 
-def _number_blocks(axes: Axes, timeline: Timeline, stage: int, window: Window, size: float, least_share: float) -> None:
-    """Write the numbers of micro-batches into the blocks that are wide enough."""
+def _number_blocks(
+    axes: Axes, timeline: Timeline, stage: int, shades: tuple[str, str], window: Window, size: float, shown_ns: int
+) -> None:
+    """Write the numbers of micro-batches into the blocks that are wide enough in a picture of `shown_ns`."""
     planned, schedule = timeline.plan.stages[stage], timeline.schedule
     low, high = window
-    for starts, length in (
-        (schedule.forward_start_ns[stage], planned.forward_ns),
-        (schedule.backward_start_ns[stage], planned.backward_ns),
+    for starts, length, colour in (
+        (schedule.forward_start_ns[stage], planned.forward_ns, shades[0]),
+        (schedule.backward_start_ns[stage], planned.backward_ns, shades[1]),
     ):
-        if length < least_share * (high - low):
+        inside = np.flatnonzero((starts >= low) & (starts + length <= high))
+        digits = len(str(max(inside, default=0)))
+        if length < (MARGIN_SHARE + DIGIT_SHARE * digits) * shown_ns:
             continue
-        for m in np.flatnonzero((starts >= low) & (starts + length <= high)):
+        red, green, blue = to_rgb(colour)
+        ink = "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.5 else "black"  # luma, ITU-R BT.601
+        for m in inside:
             centre = (starts[m] + length / 2) / size
-            axes.text(centre, stage, str(m), ha="center", va="center", fontsize=7, color="black")
+            axes.text(centre, stage, str(m), ha="center", va="center", fontsize=7, color=ink)
 
 
 def _unit(makespan_ns: int) -> tuple[str, float]:
     """Unit of the time axis, and its length in ns."""
-    return next(
-        (unit, size) for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)) if makespan_ns >= size
-    )
+    units = (("s", 1e9), ("ms", 1e6), ("us", 1e3))
+    return next(((unit, size) for unit, size in units if makespan_ns >= size), ("ns", 1.0))
 
 
 def _mark_break(left: Axes, right: Axes) -> None:

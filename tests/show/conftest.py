@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+
+import pytest
 
 from tangram_opt.data.plan import GpuRange, Plan, PlannedStage, SearchReport, UnusedIsland
 from tangram_opt.pipeline import simulate
@@ -11,7 +14,7 @@ MS = 10**6
 GIB = 2**30
 
 
-def stage(**changes: object) -> PlannedStage:
+def _stage(**changes: object) -> PlannedStage:
     base = PlannedStage(
         island="a100",
         gpu="A100-SXM4-80GB",
@@ -35,7 +38,7 @@ def stage(**changes: object) -> PlannedStage:
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
-def plan(stages: list[PlannedStage], micro_batches: int, **changes: object) -> Plan:
+def _plan(stages: list[PlannedStage], micro_batches: int, **changes: object) -> Plan:
     """Put stages in order: their atoms, layers, in-flight counts and the plan's times follow from it."""
     placed: list[PlannedStage] = []
     atom = layer = 0
@@ -105,16 +108,51 @@ def plan(stages: list[PlannedStage], micro_batches: int, **changes: object) -> P
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
-def uniform_plan(stages: int, micro_batches: int, **changes: object) -> Plan:
+def _uniform_plan(stages: int, micro_batches: int, **changes: object) -> Plan:
     """Equal stages, each on its own node."""
-    return plan([stage(gpus=(GpuRange(f"n{s + 1:03}", 0, 8),)) for s in range(stages)], micro_batches, **changes)
+    return _plan([_stage(gpus=(GpuRange(f"n{s + 1:03}", 0, 8),)) for s in range(stages)], micro_batches, **changes)
 
 
-def mixed_plan(micro_batches: int, **changes: object) -> Plan:
+def _mixed_plan(micro_batches: int, **changes: object) -> Plan:
     """Five stages on three islands, two of which share a node."""
-    h100 = stage(island="h100", gpu="H100-SXM5-80GB", gpus=(GpuRange("h1", 0, 8), GpuRange("h2", 0, 8)), layers=33,
-                 forward_ns=19 * MS, backward_ns=40 * MS)  # fmt: skip
-    half = stage(gpus=(GpuRange("n001", 0, 4),), layers=12, strategy={"tp": 4}, forward_ns=18 * MS)
-    v100 = stage(island="v100", gpu="V100-SXM2-32GB", gpus=(GpuRange("v7", 0, 4),), layers=5, transfer_ns=6 * MS,
-                 strategy={"dp": 4, "zero": 3}, memory_limit_bytes=30 * GIB, static_bytes=12 * GIB, sync_ns=0)  # fmt: skip
-    return plan([v100, v100, half, replace(half, gpus=(GpuRange("n001", 4, 4),)), h100], micro_batches, **changes)
+    h100 = _stage(
+        island="h100",
+        gpu="H100-SXM5-80GB",
+        gpus=(GpuRange("h1", 0, 8), GpuRange("h2", 0, 8)),
+        layers=33,
+        forward_ns=19 * MS,
+        backward_ns=40 * MS,
+    )
+    half = _stage(gpus=(GpuRange("n001", 0, 4),), layers=12, strategy={"tp": 4}, forward_ns=18 * MS)
+    v100 = _stage(
+        island="v100",
+        gpu="V100-SXM2-32GB",
+        gpus=(GpuRange("v7", 0, 4),),
+        layers=5,
+        transfer_ns=6 * MS,
+        strategy={"dp": 4, "zero": 3},
+        memory_limit_bytes=30 * GIB,
+        static_bytes=12 * GIB,
+        sync_ns=0,
+    )
+    return _plan([v100, v100, half, replace(half, gpus=(GpuRange("n001", 4, 4),)), h100], micro_batches, **changes)
+
+
+@pytest.fixture
+def stage() -> Callable[..., PlannedStage]:
+    return _stage
+
+
+@pytest.fixture
+def plan() -> Callable[..., Plan]:
+    return _plan
+
+
+@pytest.fixture
+def uniform_plan() -> Callable[..., Plan]:
+    return _uniform_plan
+
+
+@pytest.fixture
+def mixed_plan() -> Callable[..., Plan]:
+    return _mixed_plan
