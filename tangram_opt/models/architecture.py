@@ -15,7 +15,6 @@ from tangram_opt.models.costs import (
     Costs,
     dropout,
     kept,
-    linear,
     norm,
 )
 from tangram_opt.models.feed_forward import MixtureOfExperts, Mlp
@@ -147,11 +146,11 @@ class Architecture:
 
     def _head(self) -> Atom:
         weights = self.vocabulary * self.hidden_size
-        costs = linear(self.hidden_size, self.vocabulary, bias=self.head_bias) + kept(self.hidden_size)
-        costs += Costs(
-            parameters=-weights if self.tied else 0,
+        costs = Costs(
+            parameters=(0 if self.tied else weights) + (self.vocabulary if self.head_bias else 0),
+            linear_flops_per_token=2 * weights,
             activation_bytes_per_token=FULL_PRECISION_BYTES * self.vocabulary,
-        )
+        ) + kept(self.hidden_size)
         if self.final_norm:
             costs += norm(self.hidden_size, bias=self.norm_bias) + kept(self.hidden_size)
         # The loss is computed on split logits: its sums are scalars, no hidden activation.

@@ -1,24 +1,24 @@
 """What a block costs, and the derivation of every formula.
 
-Parameters
-----------
+Counting parameters
+-------------------
 Every trainable tensor of the architecture, once. Buffers (rotary frequencies, the score-correction bias of
 DeepSeek-V3's router) and modules that the main model does not run (multi-token prediction) are not parameters.
 
-Operations
-----------
+Counting operations
+-------------------
 A multiplication and an addition are two operations. A matrix product costs 2 per weight and token, biases and
 elementwise functions are not counted, looking up an embedding costs nothing. Attention costs 2 per pair of tokens
 for each element of a query-key product and of a weighted value: ``2 * heads * (key size + value size)``.
 These are the model FLOPs of Narayanan et al. 2021 (Efficient Large-Scale Language Model Training on GPU Clusters),
-equation 3: ``72 B s L h^2 (1 + s / 6h + V / 12hL)`` for a GPT model, forward and backward.
+equation 3, without recomputation: ``72 B s L h^2 (1 + s / 6h + V / 12hL)`` for a GPT model, forward and backward.
 
 A Mamba mixer (Gu and Dao 2023, Mamba, equations 2 and 4, algorithm 2) with `d` channels and `n` states computes for
 each channel and state ``exp(delta A)`` (2 operations), ``delta B x`` (2), ``h = A h + B x`` (2) and ``y = C h`` (2):
 ``8 d n``, then ``y + D x`` (``2 d``), besides its projections and its convolution (2 per weight).
 
-Activations
------------
+Counting activations
+--------------------
 Tensors kept for the backward pass, following Korthikanti et al. 2022 (Reducing Activation Recomputation in Large
 Transformer Models), section 4: 2 bytes a value, 1 byte a value for the mask of a dropout. Per token:
 

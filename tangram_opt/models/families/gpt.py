@@ -112,7 +112,11 @@ class GptNeox(Config):
 
 
 class Falcon(Config):
-    """Falcon: one key head in the old decoder, ``num_kv_heads`` in the new one, which is always parallel."""
+    """Falcon: one key head in the old decoder, ``num_kv_heads`` in the new one.
+
+    The new decoder is always parallel. Where its config says ``parallel_attn`` false none the less, the library makes
+    a norm that it never runs; it is not counted.
+    """
 
     hidden_size: Size
     num_hidden_layers: LayerCount
