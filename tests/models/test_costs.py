@@ -71,6 +71,35 @@ def test_masks_go_with_the_dropout(layers):
     assert atom.attention_activation_bytes_per_pair == 2 * 40
 
 
+@pytest.mark.parametrize(
+    ("name", "key", "hidden", "masks"),
+    [
+        ("gpt2", "resid_pdrop", 768, 2),
+        ("phi-3-mini", "resid_pdrop", 3072, 2),
+        ("dbrx-base", "resid_pdrop", 6144, 2),
+        ("gpt-neox-20b", "hidden_dropout", 6144, 2),
+        ("falcon-7b", "hidden_dropout", 4544, 1),  # attention and MLP are added before it
+    ],
+)
+def test_residual_dropout_keeps_a_mask_for_each_time_it_runs(layers, name, key, hidden, masks):
+    with_dropout, without = layers(name, **{key: 0.1})[0], layers(name, **{key: 0})[0]
+    assert with_dropout.activation_bytes_per_token == without.activation_bytes_per_token + masks * hidden
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "hidden"),
+    [
+        ("gpt2", "embd_pdrop", 768),
+        ("phi-3-mini", "embd_pdrop", 3072),
+        ("dbrx-base", "emb_pdrop", 6144),
+        ("gpt-neox-20b", "hidden_dropout", 6144),
+    ],
+)
+def test_embedding_dropout_keeps_a_mask(model, name, key, hidden):
+    assert model(name, **{key: 0.1}).runs[0].atom.activation_bytes_per_token == 8 + hidden
+    assert model(name, **{key: 0}).runs[0].atom.activation_bytes_per_token == 8
+
+
 def test_a_llama_layer_by_hand(layers):
     hidden, inner, keys, heads = 4096, 14_336, 8 * 128, 32
     atom = layers("llama-3-8b")[0]
@@ -139,6 +168,12 @@ def test_jamba_places_attention_and_experts_by_their_periods(layers):
         "layer:mamba+moe",
     ]
     assert signatures == period * 4
+
+
+def test_the_automatic_step_rank_of_mamba_is_a_sixteenth_rounded_up(model):
+    assert model("jamba-v0.1", mamba_dt_rank=...) == model("jamba-v0.1", mamba_dt_rank=256)
+    uneven = {"hidden_size": 4136, "num_attention_heads": 8}
+    assert model("jamba-v0.1", **uneven, mamba_dt_rank="auto") == model("jamba-v0.1", **uneven, mamba_dt_rank=259)
 
 
 def test_a_capped_softmax_keeps_the_capped_scores_too(layers):
