@@ -193,5 +193,4 @@ def test_every_built_in_backend_loads_and_states_itself():
 def test_importing_the_package_imports_no_solver_library():
     code = "import sys, tangram_opt; print({'ortools', 'highspy', 'pyomo', 'matplotlib'} & set(sys.modules))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert answer.stdout == "set()
-"
+    assert answer.stdout == "set()\n"

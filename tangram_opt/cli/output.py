@@ -1,0 +1,66 @@
+"""Where every command prints and saves: consoles for people, one JSON object for programs, documents for files."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from tangram_opt import documents
+from tangram_opt.errors import InputError
+
+PIPED_WIDTH = 120
+
+
+def stdout_console() -> Console:
+    """Make the console for answers; a pipe or a file gets wide lines, as nothing there needs to fit a window."""
+    return _console(sys.stdout.isatty(), stderr=False)
+
+
+def stderr_console() -> Console:
+    """Make the console for progress."""
+    return _console(sys.stderr.isatty(), stderr=True)
+
+
+def _console(terminal: bool, *, stderr: bool) -> Console:
+    width = None if terminal or "COLUMNS" in os.environ else PIPED_WIDTH
+    # Names come from the user's files: brackets and colons in them are not markup.
+    return Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+
+
+def print_json(answer: dict[str, Any]) -> None:
+    """Print one JSON object on standard output."""
+    sys.stdout.write(json.dumps(answer, indent=2, allow_nan=False) + "\n")
+
+
+def as_document(value: Any) -> Any:
+    """Turn a document into what `json` prints."""
+    return json.loads(documents.dumps(value))
+
+
+def check_writable(path: Path | None) -> None:
+    """Refuse an output file that cannot be written, before any work is done for it.
+
+    Raises
+    ------
+    InputError
+        When its folder is missing or the file cannot be written.
+    """
+    if path is None:
+        return
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder, expected a file to write")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: the folder {path.parent} does not exist, expected one to write the file in")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(f"{path}: no permission to write the file")
+
+
+def save(value: Any, path: Path) -> None:
+    """Save a document and say where."""
+    documents.save(value, path)
+    stderr_console().print(f"written: {path}")

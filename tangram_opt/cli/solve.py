@@ -1,0 +1,70 @@
+"""``tangram-opt solve``: any instance by any solver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from tangram_opt import documents, solvers
+from tangram_opt.backend import Progress
+from tangram_opt.cli.answer import give_answer
+from tangram_opt.cli.options import AsJson, Output, Seed, Solver, Threads, TimeLimit, Workers
+from tangram_opt.cli.output import check_writable
+from tangram_opt.cli.planning import make_plan
+from tangram_opt.cli.progress import reporting
+from tangram_opt.cli.text import kind_of, standing
+from tangram_opt.data.composition import CompositionProblem
+from tangram_opt.data.island import IslandsProblem
+from tangram_opt.data.planning import PlanningProblem
+from tangram_opt.result import Result
+
+
+def solve(
+    instance: Annotated[Path, typer.Argument(help="An islands, composition or planning problem.", show_default=False)],
+    solver: Solver = "auto",
+    objective: Annotated[
+        Literal["closed"], typer.Option("--objective", help="Of a composition: the closed form of the iteration time.")
+    ] = "closed",
+    time_limit: TimeLimit = None,
+    threads: Threads = 1,
+    workers: Workers = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """Solve an instance; the file says which kind it is."""
+    check_writable(output)
+    problem = documents.load_instance(instance)
+    result: Result[Any]
+    if isinstance(problem, PlanningProblem):
+        result = make_plan(problem, workers=workers, time_limit_s=time_limit, solver=solver, threads=threads, seed=seed)
+    else:
+        result = _solve(problem, solver, objective, time_limit, threads, seed)
+    give_answer(problem, result, as_json=as_json, output=output)
+
+
+def _solve(
+    problem: IslandsProblem | CompositionProblem,
+    solver: str,
+    objective: str,
+    time_limit: float | None,
+    threads: int,
+    seed: int,
+) -> Result[Any]:
+    kind = kind_of(problem)
+    with reporting(problem.name) as report:
+
+        def on_progress(progress: Progress) -> None:
+            report(standing(kind, progress.objective, progress.bound) or "nothing found yet")
+
+        return solvers.solve(
+            problem,
+            solver,
+            objective=objective,
+            time_limit=time_limit,
+            threads=threads,
+            seed=seed,
+            on_progress=on_progress,
+        )

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tangram_opt import documents
+from tangram_opt.cli.app import run
+from tangram_opt.data.composition import (
+    Composition,
+    CompositionProblem,
+    IslandClass,
+    Option,
+    Pick,
+    SignatureRun,
+    Stage,
+)
+
+CLUSTER = """
+format: tangram-opt/cluster
+version: 1
+name: box
+nodes:
+  - {name: fast, count: 2, gpu: A100-80GB-SXM, gpus_per_node: 2, intra_node_gb_per_s: 300}
+  - {name: slow, count: 2, gpu: V100-32GB-SXM, gpus_per_node: 2, intra_node_gb_per_s: 100}
+network:
+  between_groups_gb_per_s: {fast: {fast: 10, slow: 1}, slow: {slow: 10}}
+"""
+MODEL = {
+    "model_type": "gpt2",
+    "vocab_size": 50257,
+    "n_positions": 1024,
+    "n_embd": 768,
+    "n_layer": 6,
+    "n_head": 12,
+}
+
+
+def option(island: str, atoms: int, time_ns: int) -> Option:
+    stage = Stage(atoms, 1, time_ns, time_ns, 10, 1)
+    return Option(island, (SignatureRun("layer", atoms),), (stage,), (), None, island, island)
+
+
+# Two islands, four layers: b holds one layer in the time that a holds two. 3 + 1 is best; brute force is by hand:
+# bottleneck max(3*20, 40) = 60 and sum 100 and one transfer of 5 each way, with 3 micro-batches 2*60 + 100 + 10 = 230.
+PROBLEM = CompositionProblem(
+    name="by-hand",
+    micro_batches=3,
+    atoms=(SignatureRun("layer", 4),),
+    islands=(IslandClass("a", 1, 100), IslandClass("b", 1, 100)),
+    options=tuple(option("a", n, 10 * n) for n in (1, 2, 3)) + tuple(option("b", n, 20 * n) for n in (1, 2, 3)),
+    ports=("a", "b"),
+    transfer_ns=((5, 5), (5, 5)),
+)
+OPTIMUM_NS = 230
+OPTIMUM = Composition("by-hand", (Pick(2, 0), Pick(3, 3)))
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def tangram(capsys):
+    """Run the command line in this process."""
+
+    def call(*arguments: object) -> Ran:
+        code = run([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Ran(code, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Write one small document of every kind that a command reads."""
+    (tmp_path / "cluster.yaml").write_text(CLUSTER)
+    (tmp_path / "model.json").write_text(json.dumps(MODEL))
+    documents.save(PROBLEM, tmp_path / "composition-problem.json")
+    documents.save(OPTIMUM, tmp_path / "composition.json")
+    islands = {"format": "tangram-opt/islands-problem", "version": 1, "name": "islands", "cluster": "cluster.yaml"}
+    planning = {
+        "format": "tangram-opt/planning-problem",
+        "version": 1,
+        "name": "planning",
+        "cluster": "cluster.yaml",
+        "model": "model.json",
+        "global_batch": 8,
+        "sequence_length": 128,
+        "micro_batch": 2,
+        "recipe": "mixed-adam",
+    }
+    (tmp_path / "islands-problem.json").write_text(json.dumps(islands))
+    (tmp_path / "planning-problem.json").write_text(json.dumps(planning))
+    return tmp_path

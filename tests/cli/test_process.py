@@ -1,0 +1,74 @@
+"""What only a process of its own shows: entry points, pipes, signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tangram_opt import __version__
+
+SCRIPT = Path(sys.executable).parent / "tangram-opt"
+
+
+def start(*arguments, **options):
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
+    return subprocess.Popen([sys.executable, "-m", "tangram_opt", *map(str, arguments)], **pipes)
+
+
+@pytest.mark.parametrize("command", [[sys.executable, "-m", "tangram_opt"], [str(SCRIPT)]], ids=["module", "script"])
+def test_both_entry_points_print_the_version(command):
+    ran = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    assert ran.stdout == f"tangram-opt {__version__}\n"
+
+
+def test_a_reader_that_goes_away_ends_the_command_quietly():
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    process = start("schema", "plan", stdout=write_end)
+    os.close(write_end)
+    _, err = process.communicate()
+    assert (process.returncode, err) == (141, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_output_that_cannot_be_written_is_one_sentence():
+    with open("/dev/full", "w") as full:
+        process = start("schema", "plan", stdout=full)
+        _, err = process.communicate()
+    assert process.returncode == 2
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+
+
+def test_an_interrupt_is_one_line_and_exit_code_130(tmp_path):
+    # A named pipe that nobody writes to: the command waits in it until it is interrupted.
+    waiting = tmp_path / "never.json"
+    os.mkfifo(waiting)
+    code = f"""
+import os, signal, sys, threading
+from tangram_opt import documents
+from tangram_opt.cli.app import run
+documents.load_instance = lambda path: os.kill(os.getpid(), signal.{signal.SIGINT.name}) or threading.Event().wait()
+sys.exit(run(["solve", {str(waiting)!r}]))
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "error: interrupted\n")
+
+
+def test_a_terminal_without_the_characters_gets_others(folder):
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    process = start("islands", folder / "cluster.yaml", env=environment)
+    out, err = process.communicate()
+    assert (process.returncode, err) == (0, "")
+    assert out.isascii()
+
+
+def test_plain_output_has_no_control_sequences(folder):
+    process = start("solve", folder / "composition-problem.json")
+    out, _ = process.communicate()
+    assert "\x1b" not in out

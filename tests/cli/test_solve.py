@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tangram_opt import documents
+from tangram_opt.cli import solve as solve_command
+from tangram_opt.result import Outcome, Result, StopReason
+
+# The `cli` package's own conftest holds the instance that was solved by hand.
+OPTIMUM_NS = 230
+
+FIELDS = {
+    "instance",
+    "kind",
+    "solver",
+    "solver_version",
+    "formulation",
+    "outcome",
+    "stop_reason",
+    "objective",
+    "bound",
+    "gap",
+    "wall_s",
+    "solution",
+    "log",
+}
+
+
+def test_a_composition_problem_is_solved_to_the_optimum_found_by_hand(tangram, folder):
+    ran = tangram("solve", folder / "composition-problem.json", "--json")
+    assert ran.code == 0
+    answer = ran.json
+    assert set(answer) == FIELDS
+    assert (answer["instance"], answer["kind"], answer["outcome"]) == ("by-hand", "composition", "optimal")
+    assert (answer["objective"], answer["bound"], answer["gap"]) == (OPTIMUM_NS, OPTIMUM_NS, 0)
+    assert [pick["option"] for pick in answer["solution"]["picks"]] == [2, 3]
+
+
+@pytest.mark.parametrize("solver", ["dp", "cpsat"])
+def test_exact_solvers_agree(tangram, folder, solver):
+    answer = tangram("solve", folder / "composition-problem.json", "--solver", solver, "--json").json
+    assert (answer["solver"], answer["outcome"], answer["objective"]) == (solver, "optimal", OPTIMUM_NS)
+
+
+def test_an_islands_problem_is_solved(tangram, folder):
+    answer = tangram("solve", folder / "islands-problem.json", "--json").json
+    assert (answer["kind"], answer["objective"]) == ("islands", 2)
+    assert sorted(map(sorted, answer["solution"]["islands"])) == [["fast-1", "fast-2"], ["slow-1", "slow-2"]]
+
+
+def test_a_planning_problem_is_solved(tangram, folder):
+    ran = tangram("solve", folder / "planning-problem.json", "--workers", 1, "--json")
+    assert ran.code == 0, ran.err
+    answer = ran.json
+    assert set(answer) == FIELDS
+    assert answer["kind"] == "planning"
+    assert answer["objective"] == answer["solution"]["iteration_ns"]
+    assert sum(stage["layers"] for stage in answer["solution"]["stages"]) == 6
+
+
+@pytest.mark.parametrize("kind", ["islands", "composition", "planning"])
+def test_a_saved_solution_passes_the_check(tangram, folder, kind):
+    instance, solution = folder / f"{kind}-problem.json", folder / "solution.json"
+    assert tangram("solve", instance, "-o", solution).code == 0
+    ran = tangram("check", instance, solution)
+    assert (ran.code, ran.err) == (0, "")
+    assert "allowed" in ran.out
+
+
+def test_the_text_names_outcome_objective_and_solver(tangram, folder):
+    ran = tangram("solve", folder / "composition-problem.json")
+    assert "optimal: 230 ns, bound 230 ns, gap 0.0 % (dp" in ran.out
+
+
+def test_an_infeasible_problem_is_an_answer_with_exit_code_1(tangram, folder):
+    document = json.loads((folder / "composition-problem.json").read_text())
+    document["options"] = document["options"][:1]
+    (folder / "composition-problem.json").write_text(json.dumps(document))
+    ran = tangram("solve", folder / "composition-problem.json", "--json", "-o", folder / "solution.json")
+    assert ran.code == 1
+    assert (ran.json["outcome"], ran.json["objective"], ran.json["solution"]) == ("infeasible", None, None)
+    assert ran.json["log"] != []
+    assert ran.err.startswith("error: by-hand: infeasible: ")
+    assert ran.err.count("\n") == 1
+    assert not (folder / "solution.json").exists()
+
+
+def test_no_plan_is_an_answer_with_exit_code_1(tangram, folder):
+    cluster = (folder / "cluster.yaml").read_text()
+    small = cluster.replace("gpus_per_node: 2,", "gpus_per_node: 2, gpu_overrides: {memory_gb: 1.7},")
+    (folder / "cluster.yaml").write_text(small)
+    ran = tangram("solve", folder / "planning-problem.json", "--workers", 1, "--json")
+    assert ran.code == 1
+    assert ran.json["outcome"] == "infeasible"
+    assert ran.json["log"] != []
+    assert ran.err.count("\n") == 1
+
+
+def test_a_solver_that_ran_out_of_time_without_a_solution_says_so(tangram, folder, monkeypatch):
+    result = Result(Outcome.UNKNOWN, StopReason.TIME_LIMIT, None, 5, 1.0, None, "dp", "1", "labels")
+    monkeypatch.setattr(solve_command.solvers, "solve", lambda *_, **__: result)
+    ran = tangram("solve", folder / "composition-problem.json", "--time-limit", 1, "--json")
+    assert (ran.code, ran.json["outcome"], ran.json["bound"]) == (1, "unknown", 5)
+    assert ran.err == "error: by-hand: no solution found (time limit)\n"
+
+
+def test_what_an_interrupted_solver_has_is_printed(tangram, folder, monkeypatch):
+    composition = documents.load_composition(folder / "composition.json")
+    result = Result(Outcome.FEASIBLE, StopReason.INTERRUPTED, 230, 100, 1.0, composition, "dp", "1", "labels")
+    monkeypatch.setattr(solve_command.solvers, "solve", lambda *_, **__: result)
+    ran = tangram("solve", folder / "composition-problem.json")
+    assert ran.code == 0
+    assert "feasible: 230 ns, bound 100 ns, gap 56.5 % (dp 1, interrupted" in ran.out
+
+
+def test_arguments_reach_the_solver(tangram, folder, monkeypatch):
+    heard = {}
+
+    def fake(problem, solver, *, on_progress, **rest):
+        heard.update(rest, solver=solver)
+        return Result(Outcome.UNKNOWN, StopReason.TIME_LIMIT, None, None, 0.0, None, "dp", "1", "labels")
+
+    monkeypatch.setattr(solve_command.solvers, "solve", fake)
+    options = ("--solver", "dp", "--time-limit", 2.5, "--threads", 3, "--seed", 4)
+    tangram("solve", folder / "composition-problem.json", *options)
+    assert heard == {"solver": "dp", "objective": "closed", "time_limit": 2.5, "threads": 3, "seed": 4}
