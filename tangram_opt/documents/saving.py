@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -56,18 +57,19 @@ def save(value: Any, path: str | PathLike[str]) -> None:
     InputError
         When the file cannot be written.
     """
-    file = Path(path)
     text = dumps(value)
-    if not file.parent.is_dir():
-        raise InputError(f"{file}: {file.parent} is no directory, expected the directory of the file to exist")
-    if file.is_dir():
-        raise InputError(f"{file}: it is a directory, expected the name of a file")
-    temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    file = Path(path)
+    temporary = file.parent / f".{file.name}.{os.getpid()}.tmp"
     try:
+        if not file.parent.is_dir():
+            raise InputError(f"{file}: {file.parent} is no directory, expected the directory of the file to exist")
+        if file.exists() and not file.is_file():
+            raise InputError(f"{file}: not a regular file, expected the name of a file")
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(file)
     except (OSError, ValueError) as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError, ValueError):
+            temporary.unlink(missing_ok=True)
         raise InputError(f"{file}: cannot be written ({getattr(error, 'strerror', None) or error})") from None
 
 

@@ -1,0 +1,207 @@
+"""The paper's greedy islands (section 4.1): agglomerative clustering, kept to the conditions exactly.
+
+SciPy's hierarchical clustering proposes which nodes to join: the fastest links first, among them the most alike
+nodes (complete linkage, so that two clusters are as far apart as their worst pair). A proposal is taken only where
+the conditions hold in exact integers, so the result is always valid; it is not always the smallest partition.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from importlib.metadata import version
+from math import floor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import squareform
+
+from tangram_opt.backend import Problem, SolveOptions
+from tangram_opt.data.cluster import Node
+from tangram_opt.data.island import IslandsProblem, Partition
+from tangram_opt.islands.bandwidths import FASTEST, IntArray, Units, gather_units
+from tangram_opt.islands.conditions import attributes, check, proximity_violation, ratio_limits
+from tangram_opt.result import Outcome, Result, StopReason
+
+
+class AgglomerativeBackend:
+    """The paper's reference method for islands problems."""
+
+    name = "agglomerative"
+    summary = "islands by agglomerative clustering (SciPy), the paper's greedy method; proves nothing by itself"
+    exact = False
+
+    def version(self) -> str:
+        """Version of SciPy."""
+        return version("scipy")
+
+    def missing(self) -> str | None:
+        """SciPy is always installed."""
+        return None
+
+    def unsupported(self, problem: Problem) -> str | None:
+        """Anything but an islands problem."""
+        return None if isinstance(problem, IslandsProblem) else "it solves islands problems only"
+
+    def solve(self, problem: Any, options: SolveOptions) -> Result[Partition]:  # noqa: ARG002 (nothing to limit)
+        """Solve an islands problem.
+
+        Parameters
+        ----------
+        problem : IslandsProblem
+            Cluster and tolerances.
+        options : SolveOptions
+            Not used: the method takes no decisions that time or chance could change.
+
+        Returns
+        -------
+        Result
+            A valid partition; the bound is that of :func:`likeness_bound`.
+        """
+        start = time.perf_counter()
+        partition = agglomerate(problem)
+        violated = check(problem, partition)
+        if violated:
+            raise RuntimeError(f"agglomerative clustering broke a condition: {violated[0]}")
+        objective, bound = len(partition.islands), likeness_bound(problem)
+        proven = objective == bound
+        return Result(
+            outcome=Outcome.OPTIMAL if proven else Outcome.FEASIBLE,
+            stop_reason=StopReason.PROVED if proven else StopReason.HEURISTIC,
+            objective=objective,
+            bound=bound,
+            wall_s=time.perf_counter() - start,
+            solution=partition,
+            solver=self.name,
+            solver_version=self.version(),
+            formulation="complete linkage",
+        )
+
+
+def agglomerate(problem: IslandsProblem) -> Partition:
+    """Partition a cluster into few islands, greedily.
+
+    Parameters
+    ----------
+    problem : IslandsProblem
+        Cluster and tolerances.
+
+    Returns
+    -------
+    Partition
+        Islands that satisfy every condition, by their first node; nodes in the order of the cluster.
+    """
+    nodes = problem.cluster.nodes
+    units = gather_units(problem.cluster.network, [(node.gpus, attributes(node)) for node in nodes])
+    alike = [nodes[members[0]] for members in units.members]
+    islands = _merge(units, alike, ratio_limits(problem.tolerances))
+    by_node = sorted(sorted(node for unit in island for node in units.members[unit]) for island in islands)
+    return Partition(problem.name, tuple(tuple(nodes[i].name for i in island) for island in by_node))
+
+
+def likeness_bound(problem: IslandsProblem) -> int:
+    """Fewest islands that the likeness of nodes alone allows.
+
+    Parameters
+    ----------
+    problem : IslandsProblem
+        Cluster and tolerances.
+
+    Returns
+    -------
+    int
+        Over the numbers of GPUs per node: the largest number, over the attributes, of ranges of the allowed ratio
+        that it takes to cover the values of one attribute, which taking values in ascending order finds.
+    """
+    bound = 0
+    nodes = problem.cluster.nodes
+    for gpus in {node.gpus for node in nodes}:
+        values = list(zip(*(attributes(node) for node in nodes if node.gpus == gpus), strict=True))
+        bound += max(
+            _ranges(column, limit) for column, limit in zip(values, ratio_limits(problem.tolerances), strict=True)
+        )
+    return bound
+
+
+def _ranges(values: Sequence[int], limit: Fraction) -> int:
+    count, end = 0, Fraction(-1)
+    for value in sorted(set(values)):
+        if value > end:
+            count, end = count + 1, value * limit
+    return count
+
+
+def _merge(units: Units, nodes: Sequence[Node], limits: Sequence[Fraction]) -> list[list[int]]:
+    """Islands as lists of units."""
+    size = len(nodes)
+    compatible = _compatible(nodes, limits)
+    faster = _faster_links(units)
+    sizes = np.array([len(members) for members in units.members])
+    # parts[c]: the islands that cluster c of the dendrogram consists of, most often one.
+    parts: dict[int, list[list[int]]] = {unit: [[unit]] for unit in range(size)}
+    for step, (left, right) in enumerate(_proposals(units, nodes, compatible)):
+        ours, theirs = parts.pop(left), parts.pop(right)
+        whole = [unit for island in ours + theirs for unit in island]
+        if _is_island(whole, units, compatible):
+            parts[size + step] = [whole]
+            continue
+        for island in ours:
+            for other in list(theirs):
+                # Fewer nodes than have faster links from one to the other: some of those would stay outside.
+                if faster[island[0], other[0]] > sizes[island].sum() + sizes[other].sum() - 2:
+                    continue
+                if _is_island(island + other, units, compatible):
+                    theirs.remove(other)
+                    island += other
+        parts[size + step] = ours + theirs
+    return [island for islands in parts.values() for island in islands]
+
+
+def _is_island(island: list[int], units: Units, compatible: NDArray[np.bool_]) -> bool:
+    chosen = np.array(island)
+    if not compatible[np.ix_(chosen, chosen)].all():
+        return False
+    return proximity_violation(units.bandwidths, chosen) is None
+
+
+def _compatible(nodes: Sequence[Node], limits: Sequence[Fraction]) -> NDArray[np.bool_]:
+    """Which pairs of nodes (C1) and (C2) allow in one island: each attribute within its ratio, exactly."""
+    gpus = np.array([node.gpus for node in nodes])
+    compatible: NDArray[np.bool_] = gpus[:, None] == gpus[None, :]
+    for position, limit in enumerate(limits):
+        values = np.array([attributes(node)[position] for node in nodes])
+        tops = np.array([min(floor(limit * attributes(node)[position]), int(FASTEST)) for node in nodes])
+        compatible &= np.maximum.outer(values, values) <= np.minimum.outer(tops, tops)
+    return compatible
+
+
+def _faster_links(units: Units) -> IntArray:
+    """For each pair of units, how many nodes have a faster link from the row's unit than the column's unit has."""
+    counts = np.empty_like(units.bandwidths)
+    sizes = np.array([len(members) for members in units.members])
+    for unit, row in enumerate(units.bandwidths):
+        others = np.delete(np.arange(len(row)), unit)
+        order = others[np.argsort(-row[others], kind="stable")]
+        before = np.concatenate(([0], np.cumsum(sizes[order])))
+        counts[unit, order] = before[np.searchsorted(-row[order], -row[order])]
+    return counts
+
+
+def _proposals(units: Units, nodes: Sequence[Node], compatible: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Pairs of clusters in the order in which complete linkage joins them, ``size + step`` naming a joined one."""
+    if len(nodes) < 2:
+        return []
+    both_ways = np.minimum(units.bandwidths, units.bandwidths.T)
+    rank = np.unique(-both_ways, return_inverse=True)[1].reshape(both_ways.shape)
+    unlikeness = np.zeros(both_ways.shape)
+    for values in zip(*(attributes(node) for node in nodes), strict=True):
+        logs = np.log(np.array(values, dtype=float) + 1)
+        np.maximum(unlikeness, np.abs(np.subtract.outer(logs, logs)), out=unlikeness)
+    # Bandwidth decides, likeness breaks ties (it is brought below one rank), and the incompatible come last.
+    distance = np.where(compatible, rank + unlikeness / (1 + unlikeness.max()), float(rank.max() + 2))
+    np.fill_diagonal(distance, 0)
+    steps = linkage(squareform(distance, checks=False), method="complete")
+    return [(int(left), int(right)) for left, right, *_ in steps]
