@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-DEMO := c3-4a100-8v100-4v100-4t4-gpt3-13b c2-mixtral-8x7b
+DEMO := c3-4a100-8v100-4v100-4t4-gpt3-13b c2-8a100-8h100-mixtral-8x7b
 
 .PHONY: help test lint demo clean
 

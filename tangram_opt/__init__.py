@@ -8,7 +8,9 @@ composes those plans into the 1F1B pipeline with the shortest iteration.
 >>> result = tangram_opt.solve(tangram_opt.load_composition_problem("composition.json"))  # doctest: +SKIP
 """
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from tangram_opt.data.cluster import Cluster, Gpu, MatrixNetwork, Node, TierNetwork
 from tangram_opt.data.composition import (
@@ -28,6 +30,23 @@ from tangram_opt.data.workload import TrainingRecipe, Workload
 from tangram_opt.errors import InputError, NoPlanError, TangramError
 from tangram_opt.result import Outcome, Result, StopReason
 from tangram_opt.solvers import solve
+
+if TYPE_CHECKING:
+    from tangram_opt.documents import (
+        dumps,
+        load_cluster,
+        load_composition,
+        load_composition_problem,
+        load_instance,
+        load_islands_problem,
+        load_model,
+        load_partition,
+        load_plan,
+        load_planning_problem,
+        save,
+        schema,
+    )
+    from tangram_opt.planner import plan_problem as plan
 
 __version__ = version("tangram-opt")
 
@@ -64,5 +83,28 @@ __all__ = [
     "TrainingRecipe",
     "Workload",
     "__version__",
+    "dumps",
+    "load_cluster",
+    "load_composition",
+    "load_composition_problem",
+    "load_instance",
+    "load_islands_problem",
+    "load_model",
+    "load_partition",
+    "load_plan",
+    "load_planning_problem",
+    "plan",
+    "save",
+    "schema",
     "solve",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Files and planning are imported when they are first asked for: worker processes and plug-ins, which import one
+    # part of the package and with it this module, do without.
+    if name == "plan":
+        return import_module("tangram_opt.planner").plan_problem
+    if name in __all__:
+        return getattr(import_module("tangram_opt.documents"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

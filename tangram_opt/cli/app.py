@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 
 from tangram_opt import __version__
 from tangram_opt.cli import check, islands, plan, schema, show, solve, solvers
@@ -73,7 +74,7 @@ def run(arguments: Sequence[str]) -> int:
     except TangramError as error:
         return _fail(str(error), BAD_INPUT)
     except typer.TyperException as error:
-        return _fail(error.format_message(), BAD_INPUT)
+        return _fail(_describe_usage(error), BAD_INPUT)
     except BrokenPipeError:
         # Python flushes standard output once more at exit: let that go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -99,6 +100,13 @@ def _invoke(arguments: Sequence[str]) -> int:
     except typer.Exit as end:
         return end.exit_code
     return 0
+
+
+def _describe_usage(error: typer.TyperException) -> str:
+    # Typer says what it expected and keeps the value to itself.
+    cause = error.__cause__
+    given = f", not {cause.errors()[0]['input']!r}" if isinstance(cause, ValidationError) else ""
+    return f"{error.format_message().rstrip('.')}{given} (see tangram-opt --help)"
 
 
 def _describe_bug(error: Exception) -> str:

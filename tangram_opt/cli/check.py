@@ -15,8 +15,13 @@ from tangram_opt.errors import NoPlanError
 
 
 def check(
-    instance: Annotated[Path, typer.Argument(help="An islands, composition or planning problem.", show_default=False)],
-    solution: Annotated[Path, typer.Argument(help="A partition, composition or plan for it.", show_default=False)],
+    instance: Annotated[
+        Path,
+        typer.Argument(metavar="INSTANCE", help="An islands, composition or planning problem.", show_default=False),
+    ],
+    solution: Annotated[
+        Path, typer.Argument(metavar="SOLUTION", help="A partition, composition or plan for it.", show_default=False)
+    ],
 ) -> None:
     """Check a solution against its instance, and name every condition that it violates."""
     problem = documents.load_instance(instance)

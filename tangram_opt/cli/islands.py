@@ -17,7 +17,7 @@ DEFAULTS = Tolerances()
 
 
 def islands(
-    cluster: Annotated[Path, typer.Argument(help="The cluster (JSON or YAML).", show_default=False)],
+    cluster: Annotated[Path, typer.Argument(metavar="CLUSTER", help="The cluster (JSON or YAML).", show_default=False)],
     compute_tolerance: Annotated[
         float, typer.Option("--compute-tolerance", metavar="X", min=0, help="How far compute may differ in an island.")
     ] = DEFAULTS.compute,

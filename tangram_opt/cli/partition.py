@@ -32,10 +32,10 @@ def print_partition(problem: IslandsProblem, partition: Partition, console: Cons
     print_table(
         console,
         [
+            Column("", number=True),
             Column("island"),
             Column("how many", number=True),
-            Column("GPUs each", number=True),
-            Column("model"),
+            Column("nodes x GPUs", number=True),
             Column("matmul TFLOP/s\nper GPU", number=True),
             Column("memory GiB\nper GPU", number=True),
             Column("inside a node\nGB/s", number=True),
@@ -44,10 +44,10 @@ def print_partition(problem: IslandsProblem, partition: Partition, console: Cons
         ],
         [
             (
+                str(number),
                 group.island.name,
-                str(len(group.members)),
+                str(group.count),
                 f"{group.island.nodes} x {group.island.gpus_per_node}",
-                group.island.gpu.name,
                 decimals(group.island.gpu.matmul_flops_per_s / 1e12, 3),
                 gib(group.island.gpu.memory_bytes),
                 _gigabytes(group.island.group_bandwidth_bytes_per_s(group.island.gpus_per_node))
@@ -56,7 +56,7 @@ def print_partition(problem: IslandsProblem, partition: Partition, console: Cons
                 _gigabytes(group.island.network_bytes_per_s) if group.island.nodes > 1 else "",
                 "; ".join(compress_names(names) for names in _node_names(problem.cluster, group)),
             )
-            for group in groups
+            for number, group in enumerate(groups, 1)
         ],
     )
     if len(partition.islands) > 1:
@@ -92,22 +92,29 @@ def _print_links(cluster: Cluster, groups: tuple[IslandGroup, ...], console: Con
     print_line(console)
     print_line(console, "Slowest links between islands, GB/s")
     if len(groups) <= MOST_CLASSES_IN_A_MATRIX:
-        columns = [Column("from \\ to"), *(Column(name, number=True) for name in names)]
-        rows = [(name, *(_link(groups, between, i, j) for j in range(len(groups)))) for i, name in enumerate(names)]
+        columns = [
+            Column("", number=True),
+            Column("from \\ to"),
+            *(Column(str(number), number=True) for number in range(1, len(names) + 1)),
+        ]
+        rows = [
+            (str(i + 1), name, *(_link(groups, between, i, j) for j in range(len(groups))))
+            for i, name in enumerate(names)
+        ]
     else:
         columns = [Column("from"), Column("to"), Column("GB/s", number=True)]
         rows = [
             (names[i], names[j], _link(groups, between, i, j))
             for i in range(len(groups))
             for j in range(len(groups))
-            if i != j or len(groups[i].members) > 1
+            if i != j or groups[i].count > 1
         ]
     print_table(console, columns, rows)
 
 
 def _link(groups: tuple[IslandGroup, ...], between: tuple[tuple[int, ...], ...], i: int, j: int) -> str:
     # The diagonal is between islands of one class: a class with one island has no such link.
-    return "" if i == j and len(groups[i].members) == 1 else _gigabytes(between[i][j])
+    return "" if i == j and groups[i].count == 1 else _gigabytes(between[i][j])
 
 
 def _node_names(cluster: Cluster, group: IslandGroup) -> list[list[str]]:

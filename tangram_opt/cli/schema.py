@@ -11,7 +11,9 @@ from tangram_opt.cli.output import print_json
 
 
 def schema(
-    kind: Annotated[str, typer.Argument(help=f"One of {', '.join(documents.KINDS)}.", show_default=False)],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help=f"One of {', '.join(documents.KINDS)}.", show_default=False)
+    ],
 ) -> None:
     """Print the JSON Schema of a kind of document."""
     print_json(documents.schema(kind))

@@ -13,7 +13,7 @@ from tangram_opt.show import draw_plan, print_plan
 
 
 def show(
-    file: Annotated[Path, typer.Argument(help="A plan.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A plan.", show_default=False)],
     picture: Annotated[
         Path | None,
         typer.Option("--picture", metavar="FILE", help="Draw timeline and memory by stage (.png or .svg)."),

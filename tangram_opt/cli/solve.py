@@ -22,7 +22,10 @@ from tangram_opt.result import Result
 
 
 def solve(
-    instance: Annotated[Path, typer.Argument(help="An islands, composition or planning problem.", show_default=False)],
+    instance: Annotated[
+        Path,
+        typer.Argument(metavar="INSTANCE", help="An islands, composition or planning problem.", show_default=False),
+    ],
     solver: Solver = "auto",
     objective: Annotated[
         Literal["closed"], typer.Option("--objective", help="Of a composition: the closed form of the iteration time.")

@@ -24,8 +24,8 @@ format: tangram-opt/cluster
 version: 1
 name: box
 nodes:
-  - {name: fast, count: 2, gpu: A100-80GB-SXM, gpus_per_node: 2, intra_node_gb_per_s: 300}
-  - {name: slow, count: 2, gpu: V100-32GB-SXM, gpus_per_node: 2, intra_node_gb_per_s: 100}
+  - {name: fast, count: 2, gpu: A100-SXM4-80GB, gpus_per_node: 2, intra_node_gb_per_s: 300}
+  - {name: slow, count: 2, gpu: V100-SXM2-32GB, gpus_per_node: 2, intra_node_gb_per_s: 100}
 network:
   between_groups_gb_per_s: {fast: {fast: 10, slow: 1}, slow: {slow: 10}}
 """
