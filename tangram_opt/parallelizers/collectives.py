@@ -28,9 +28,15 @@ def ring_bandwidth(island: Island, size: IntArray, stride: IntArray) -> FloatArr
     return np.array([_ring_bandwidth(island, int(k), int(q)) for k, q in zip(size, stride, strict=True)])
 
 
+def transfer_ns(message_bytes: FloatArray, bandwidth: FloatArray | int) -> FloatArray:
+    """Time to send `message_bytes`: none for nothing, infinite where there is no bandwidth."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(message_bytes > 0, NS_PER_S * message_bytes / bandwidth, 0.0)
+
+
 def all_gather_ns(message_bytes: FloatArray, size: IntArray, bandwidth: FloatArray) -> FloatArray:
     """Time to gather (or to reduce and scatter) `message_bytes` in all, a share of it on each of `size` ranks."""
-    return np.asarray(NS_PER_S * message_bytes * (size - 1) / size / bandwidth)
+    return transfer_ns(message_bytes * (size - 1) / size, bandwidth)
 
 
 def all_reduce_ns(message_bytes: FloatArray, size: IntArray, bandwidth: FloatArray) -> FloatArray:
@@ -46,10 +52,9 @@ def all_to_all_ns(island: Island, message_bytes: FloatArray, size: IntArray, str
     node = island.gpus_per_node
     ranks_in_node = np.minimum(size, np.maximum(1, node // stride))
     leaving = message_bytes * (1 - ranks_in_node / size)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        network_ns = np.where(leaving > 0, NS_PER_S * leaving * node / island.network_bytes_per_s, 0.0)
-        inside = message_bytes * (ranks_in_node - 1) / size
-        inside_ns = NS_PER_S * inside / ring_bandwidth(island, ranks_in_node, stride)
+    inside = message_bytes * (ranks_in_node - 1) / size
+    network_ns = transfer_ns(leaving * node, island.network_bytes_per_s)
+    inside_ns = transfer_ns(inside, ring_bandwidth(island, ranks_in_node, stride))
     return np.asarray(np.maximum(network_ns, inside_ns))
 
 

@@ -5,16 +5,19 @@ Arrays are over layouts `c`, distinct atoms `u`, stages `s`, and variants as axe
 of a micro-batch. Forward pass of one atom:
 
 - *products*: operations / (tp x achieved rate), but no less than it takes to read its weights once (the roofline,
-  Williams et al. 2009); experts read the weights that the tokens of the micro-batch can visit at most;
+  Williams et al. 2009); experts read the weights that the tokens of the micro-batch can visit at most, an
+  embedding the rows of its tokens;
 - *activations*: what is kept for the backward pass is written once to memory (everything between matrix products is
   bound by memory, Ivanov et al. 2021, Data movement is all you need);
 - *tensor parallelism*: ring all-reduces of the hidden activation, or with sequence parallelism the equal volume of
   all-gathers and reduce-scatters (Shoeybi et al. 2019, section 3; Korthikanti et al. 2022, section 4.2);
-- *context parallelism*: keys and values go once around the ring; time that the attention of the local chunk does not
-  hide is added (Liu et al. 2023, Ring attention, section 3);
-- *expert parallelism*: two all-to-alls of the copies that go to experts (Lepikhin et al. 2020, GShard, section 3.2).
+- *context parallelism*: keys and values go around the ring in cp - 1 steps, each beside the attention to the chunk
+  at hand; time that this does not hide is added (Liu et al. 2023, Ring attention, section 3);
+- *expert parallelism*: two all-to-alls of the copies that go to experts (Lepikhin et al. 2020, GShard, section 3.2);
+  experts that are split by tensor parallelism as well gather and reduce the copies instead of the tokens.
 
-The backward pass takes twice the products, reads the kept activations back, and repeats the communication.
+The backward pass takes twice the products, reads the kept activations back, and repeats the communication; around
+the ring go keys and values and their gradients.
 Recomputation repeats the attention scores (selective) or the whole forward pass of the layers (full), before it.
 Offloading moves what is kept over the host link meanwhile: a pass takes at least that long (Rhu et al. 2016, vDNN).
 ZeRO 3 gathers the weights in each pass, ZeRO 2 and 3 reduce and scatter gradients in every backward pass, since a
@@ -41,6 +44,7 @@ from tangram_opt.parallelizers.collectives import (
     all_to_all_ns,
     host_bandwidth,
     ring_bandwidth,
+    transfer_ns,
 )
 from tangram_opt.parallelizers.figures import HALF_PRECISION_BYTES, SliceFigures
 from tangram_opt.parallelizers.layout import Layout
@@ -86,7 +90,9 @@ def pass_times(figures: SliceFigures, island: Island, layout: LayoutArrays) -> P
     ns_per_flop = NS_PER_S / gpu.matmul_flops_per_s
     ns_per_byte = NS_PER_S / gpu.memory_bytes_per_s
 
-    weights = HALF_PRECISION_BYTES * figures.parameters / tp
+    hidden = figures.hidden_bytes * tokens
+    weights = HALF_PRECISION_BYTES * (figures.parameters + figures.tied_parameters) / tp
+    weights = np.where(figures.is_embedding, np.minimum(weights, hidden / tp), weights)
     # The tokens of all GPUs of an expert group meet; at most every local expert is visited.
     visited = np.minimum(1.0, tokens * ep * figures.visited_expert_share)
     expert_weights = HALF_PRECISION_BYTES * figures.expert_parameters / (tp * ep) * visited
@@ -99,12 +105,15 @@ def pass_times(figures: SliceFigures, island: Island, layout: LayoutArrays) -> P
     scores = figures.score_bytes * local_tokens * ns_per_byte
     traffic = figures.activation_bytes * local_tokens * ns_per_byte + scores
 
-    hidden = figures.hidden_bytes * tokens
     tensor_bandwidth = ring_bandwidth(island, layout.tp, np.ones_like(layout.tp))[:, None]
-    tensor = figures.all_reduces * all_reduce_ns(hidden, tp, tensor_bandwidth)
+    copies = np.where((ep > 1) & (figures.dispatch_bytes > 0), figures.dispatch_bytes * tokens - hidden, 0.0)
+    tensor = all_reduce_ns(figures.all_reduces * hidden + copies, tp, tensor_bandwidth)
+    tensor_backward = all_reduce_ns(figures.backward_all_reduces * hidden + copies, tp, tensor_bandwidth)
     ring = ring_bandwidth(island, layout.cp, layout.tp)[:, None]
-    context_sent = NS_PER_S * (cp - 1) * figures.key_value_bytes * local_tokens / ring
-    context = np.maximum(0.0, context_sent - attention)
+    # Where there are fewer key/value heads than ranks, each rank has a copy of one.
+    key_value_ranks = np.minimum(tp, np.maximum(1, figures.key_value_heads))
+    sent = transfer_ns((cp - 1) * figures.key_value_bytes * tokens / key_value_ranks, ring)
+    context = np.maximum(0.0, sent - attention * (cp - 1) / cp)
     # One column at a time: the all-to-all takes one size and stride per layout.
     expert = 2 * np.stack(
         [
@@ -113,10 +122,9 @@ def pass_times(figures: SliceFigures, island: Island, layout: LayoutArrays) -> P
         ],
         axis=1,
     )
-    communication = tensor + context + expert
 
-    forward = products + traffic + communication
-    backward = 2 * products + traffic + communication + context
+    forward = products + traffic + tensor + context + expert
+    backward = 2 * products + traffic + tensor_backward + 2 * context + expert
     layer_forward = np.where(figures.is_layer, forward, 0.0)
     recompute = np.stack([np.zeros_like(forward), attention + scores, layer_forward])
     return PassTimes(forward, backward, recompute)
@@ -183,10 +191,11 @@ def stage_times(
     optimizer = 2 * NS_PER_S * updated * recipe.state_bytes / island.gpu.memory_bytes_per_s
 
     # Recomputation changes the backward pass only, and what offloading has to move in either pass.
-    forward = zero_forward[:, None] + (passes.forward + 0 * passes.recompute) @ counts.T
-    backward = zero_backward[:, None] + (passes.backward + passes.recompute) @ counts.T
-    with np.errstate(divide="ignore", invalid="ignore"):
-        moved = np.where(kept.in_flight > 0, NS_PER_S * kept.in_flight / host_bandwidth(island), 0.0)
+    # An atom whose time is infinite leaves no finite time on any stage: infinite where it is, NaN elsewhere.
+    with np.errstate(invalid="ignore"):
+        forward = zero_forward[:, None] + np.broadcast_to(passes.forward, passes.recompute.shape) @ counts.T
+        backward = zero_backward[:, None] + (passes.backward + passes.recompute) @ counts.T
+    moved = transfer_ns(kept.in_flight, host_bandwidth(island))
     return StageTimes(
         forward=np.stack([forward, np.maximum(forward, moved)], axis=2),
         backward=np.stack([backward, np.maximum(backward, moved)], axis=2),

@@ -29,6 +29,10 @@ class SliceFigures:
         Experts that a token visits over all experts; 0 for dense atoms.
     hidden_bytes, dispatch_bytes : numpy.ndarray
         Bytes per token of the activation between atoms, and of the copies that a token's experts are sent.
+    all_reduces, backward_all_reduces : numpy.ndarray
+        All-reduces of one hidden activation under tensor parallelism. A layer has as many in both passes; a split
+        vocabulary sums what the embedding found in the forward pass and the gradient of the head's input in the
+        backward pass (Shoeybi et al. 2019, section 3).
     """
 
     order: tuple[int, ...]
@@ -45,10 +49,12 @@ class SliceFigures:
     activation_bytes: FloatArray
     score_bytes: FloatArray
     input_bytes: FloatArray
+    key_value_heads: FloatArray
     key_value_bytes: FloatArray
     hidden_bytes: FloatArray
     dispatch_bytes: FloatArray
     all_reduces: FloatArray
+    backward_all_reduces: FloatArray
 
     def stage_counts(self, sizes: tuple[int, ...]) -> FloatArray:
         """How often each distinct atom occurs in each part of a split, of shape (parts, distinct atoms)."""
@@ -89,8 +95,16 @@ def slice_figures(model_slice: ModelSlice, sequence_length: int) -> SliceFigures
             lambda atom: atom.attention_activation_bytes_per_pair * atom.attended_tokens(sequence_length)
         ),
         input_bytes=array(lambda atom: atom.input_bytes_per_token),
+        key_value_heads=array(lambda atom: atom.key_value_heads),
         key_value_bytes=array(lambda atom: atom.key_value_bytes_per_token),
         hidden_bytes=array(lambda atom: atom.hidden_size * HALF_PRECISION_BYTES),
         dispatch_bytes=array(lambda atom: atom.experts_per_token * atom.hidden_size * HALF_PRECISION_BYTES),
         all_reduces=array(lambda atom: atom.tensor_parallel_all_reduces),
+        backward_all_reduces=array(_backward_all_reduces),
     )
+
+
+def _backward_all_reduces(atom: Atom) -> int:
+    if atom.kind == "layer":
+        return atom.tensor_parallel_all_reduces
+    return 1 if atom.kind == "head" else 0

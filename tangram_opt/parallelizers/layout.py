@@ -50,7 +50,8 @@ def layouts(model_slice: ModelSlice, island: Island, workload: Workload) -> Iter
         Tensor parallelism stays inside a node and divides the heads; context parallelism cuts the sequence into
         pairs of equal chunks (Ring Attention with load balancing); data parallelism divides the micro-batch;
         expert parallelism divides the experts. As many pipeline stages follow as fit the island and the slice.
-        A stage fills nodes or divides one, so that no stage straddles two nodes without need.
+        A stage fills nodes or divides one, and so does a group of context or of expert parallelism, so that none
+        straddles two nodes without need.
     """
     node = island.gpus_per_node
     reachable = island.gpus if island.network_bytes_per_s > 0 else node
@@ -65,16 +66,21 @@ def layouts(model_slice: ModelSlice, island: Island, workload: Workload) -> Iter
                 continue
             for dp in divisors(workload.micro_batch):
                 width = tp * cp * dp
-                if width > reachable or (node % width and width % node):
+                if width > reachable or not (_aligned(width, node) and _aligned(tp * cp, node)):
                     continue
                 pp = min(reachable // width, model_slice.length)
                 for ep in divisors(gcd(dp * cp, experts)) if experts else (1,):
-                    yield Layout(tp, cp, dp, ep, pp)
+                    if _aligned(tp * ep, node):
+                        yield Layout(tp, cp, dp, ep, pp)
 
 
 def divisors(number: int) -> tuple[int, ...]:
     """All divisors of a positive number, in increasing order."""
     return tuple(d for d in range(1, number + 1) if number % d == 0)
+
+
+def _aligned(gpus: int, node: int) -> bool:
+    return node % gpus == 0 or gpus % node == 0
 
 
 def _powers_of_two(limit: int) -> Iterator[int]:

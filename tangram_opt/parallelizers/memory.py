@@ -53,13 +53,13 @@ def stage_parameters(figures: SliceFigures, counts: FloatArray, tp: IntArray, ep
     A tied head holds a copy of the embedding, unless the embedding is on the same stage.
     """
     apart = counts @ figures.is_embedding == 0
-    dense = counts @ figures.parameters + apart * (counts @ figures.tied_parameters)
+    held = figures.parameters + apart[:, None] * figures.tied_parameters
     expert = counts @ figures.expert_parameters
     present = counts > 0
     return StageParameters(
-        dense=dense / tp[:, None],
+        dense=(counts * held).sum(axis=1) / tp[:, None],
         expert=expert / (tp * ep)[:, None],
-        largest_dense=(present * figures.parameters).max(axis=1) / tp[:, None],
+        largest_dense=(present * held).max(axis=1) / tp[:, None],
         largest_expert=(present * figures.expert_parameters).max(axis=1) / (tp * ep)[:, None],
     )
 
@@ -112,7 +112,8 @@ def stage_memory(
     expert_ranks = ranks // ep[:, None]
     whole = parameters.dense + parameters.expert
     sharded = parameters.dense / ranks + parameters.expert / expert_ranks
-    largest = parameters.largest_dense + parameters.largest_expert
+    # Experts without replicas are not sharded.
+    largest = parameters.largest_dense + np.where(expert_ranks > 1, parameters.largest_expert, 0.0)
     weights, gradients, optimizer = recipe.weight_bytes, recipe.gradient_bytes, recipe.optimizer_bytes
     state = np.stack(
         [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import gcd
 
 import numpy as np
 
@@ -31,7 +32,9 @@ def balanced_splits(weights: tuple[int, ...], max_stages: int) -> tuple[tuple[in
         Entry ``k - 1`` holds the numbers of atoms of the `k` parts, each at least 1.
     """
     length = len(weights)
-    ends = np.concatenate(([0.0], np.cumsum(np.asarray(weights, dtype=np.float64))))
+    # In the largest common unit squares are small enough to be exact, so that equals compare as equal.
+    unit = gcd(*weights) or 1
+    ends = np.concatenate(([0.0], np.cumsum([weight // unit for weight in weights], dtype=np.float64)))
     # part[i, j]: weight of atoms i..j-1, infinite for empty parts.
     part = ends[None, :] - ends[:, None]
     part[np.tril_indices(length + 1)] = np.inf

@@ -102,7 +102,7 @@ class UniformParallelizer:
             return Answer((), complete=True, reason=_why_not(groups, island, workload, stages_after))
         indices = np.concatenate([rows for rows, _ in candidates])
         costs = np.concatenate([criteria for _, criteria in candidates])
-        plans = tuple(groups[owner[i]].plan(indices[i], island) for i in non_dominated(costs))
+        plans = tuple(groups[owner[i]].plan(indices[i]) for i in non_dominated(costs))
         return Answer(plans, complete=True)
 
 
@@ -111,6 +111,7 @@ class _Group:
     """All variants of the layouts with one number of pipeline stages, as arrays (zero, recompute, offload, layout)."""
 
     layouts: list[Layout]
+    boundary_nodes: IntArray
     sizes: tuple[int, ...]
     forward: IntArray
     backward: IntArray
@@ -144,6 +145,7 @@ class _Group:
         finite = np.isfinite(forward + backward + sync).all(axis=-1) & np.isfinite(transfers).all(axis=-1)
         return cls(
             layouts=group,
+            boundary_nodes=np.array([max(1, layout.width // island.gpus_per_node) for layout in group]),
             sizes=sizes,
             forward=_whole(forward),
             backward=_whole(backward),
@@ -160,7 +162,6 @@ class _Group:
         rows = np.argwhere(fits)
         time = (self.forward + self.backward)[fits]
         layout = rows[:, -1]
-        nodes = np.array([layout.width for layout in self.layouts])[layout]
         criteria = np.stack(
             [
                 time.max(axis=-1),
@@ -168,13 +169,13 @@ class _Group:
                 np.full(len(rows), len(self.sizes)),
                 -self.depth[fits],
                 self.sync[fits].max(axis=-1),
-                -nodes,
+                -self.boundary_nodes[layout],
             ],
             axis=1,
         )
         return rows, criteria
 
-    def plan(self, index: IntArray, island: Island) -> SlicePlan:
+    def plan(self, index: IntArray) -> SlicePlan:
         """The plan at one index."""
         at = zero, recompute, offload, row = tuple(int(i) for i in index)
         layout = self.layouts[row]
@@ -195,7 +196,7 @@ class _Group:
             stages=stages,
             inner_transfers_ns=tuple(int(t) for t in self.transfers[row]),
             max_stages_after=None if depth == UNLIMITED else depth,
-            boundary_nodes=max(1, layout.width // island.gpus_per_node),
+            boundary_nodes=int(self.boundary_nodes[row]),
             strategy={
                 "tp": layout.tp,
                 "cp": layout.cp,
@@ -217,22 +218,22 @@ def _makes_a_difference(group: list[Layout]) -> BoolArray:
 
 def _why_not(groups: list[_Group], island: Island, workload: Workload, stages_after: int) -> str:
     """Name what the leanest plan lacks."""
+    needs = [_least_need(group, workload.micro_batches, stages_after) for group in groups if group.valid.any()]
+    if not needs:
+        return f"network: no layout runs over the links of island {island.name} that have bandwidth"
     limit = usable_bytes(island, workload)
-    need = min(_least_need(group, workload.micro_batches, stages_after) for group in groups)
-    if need > limit:
-        return (
-            f"memory: the leanest plan needs {need / GIB:.1f} GiB on each {island.gpu.name} of {limit / GIB:.1f} GiB"
-            f" with {stages_after} stages after it"
-        )
-    return f"network: no layout runs over the links of island {island.name} that have bandwidth"
+    return (
+        f"memory: the leanest plan needs {min(needs) / GIB:.1f} GiB on each {island.gpu.name} of {limit / GIB:.1f} GiB"
+        f" with {stages_after} stages after it"
+    )
 
 
 def _least_need(group: _Group, micro_batches: int, stages_after: int) -> int:
-    """Smallest peak memory per GPU over all variants without offloading."""
+    """Smallest peak memory per GPU over all variants that run, without offloading."""
     behind = np.arange(len(group.sizes) - 1, -1, -1) + stages_after
     in_flight = np.minimum(micro_batches, behind + 1)
-    total = group.memory.static + in_flight * group.memory.in_flight
-    return int(total[:, :, 0].max(axis=-1).min())
+    peak = (group.memory.static + in_flight * group.memory.in_flight).max(axis=-1)
+    return int(peak[:, :, 0][group.valid[:, :, 0]].min())
 
 
 def _whole(times: FloatArray) -> IntArray:
