@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tangram_opt.data.cluster import Cluster, Gpu, check_square, slowest_link
 from tangram_opt.data.constraints import STRICT, NonEmptyStr, NonNegativeFloat, NonNegativeInt, PositiveInt
@@ -97,7 +98,11 @@ class Island:
             Bytes per second. Groups are GPUs 0..size-1, size..2*size-1, and so on, as far as they are whole:
             two GPUs joined by a bridge are fast together even where the links across bridges are slow.
         """
-        starts = range(0, self.gpus_per_node - size + 1, size)
-        return min(
-            slowest_link(tuple(row[s : s + size] for row in self.link_bytes_per_s[s : s + size])) for s in starts
-        )
+        return _slowest_in_groups(self.link_bytes_per_s, size)
+
+
+@lru_cache(maxsize=1024)
+def _slowest_in_groups(links: tuple[tuple[int, ...], ...], size: int) -> int:
+    """Cached, since cost models ask for the same few groups of the same nodes again and again."""
+    starts = range(0, len(links) - size + 1, size)
+    return min(slowest_link(tuple(row[s : s + size] for row in links[s : s + size])) for s in starts)
