@@ -28,9 +28,9 @@ EXPECTED: Final[Mapping[str, str]] = {
     "model_attributes_type": "a mapping of fields to values",
     "dataclass_type": "a mapping of fields to values",
     "none_required": "null",
-    "greater_than": "a number above {gt}",
-    "greater_than_equal": "at least {ge}",
-    "less_than_equal": "at most {le}",
+    "greater_than": "a number above {gt:g}",
+    "greater_than_equal": "at least {ge:g}",
+    "less_than_equal": "at most {le:g}",
     "string_too_short": "text of at least {min_length} character",
     "literal_error": "{expected}",
 }
@@ -64,7 +64,9 @@ def describe(error: ValidationError, document: Any, schema: Mapping[str, Any]) -
     loc, _ = _resolve(fault["loc"], document, fault["type"])
     path = reduce(join, loc, "")
     if fault["type"] in UNKNOWN_FIELD:
-        known = _fields(schema, schema, loc[:-1])
+        beside = reduce(lambda value, key: value[key], loc[:-1], document)
+        # Of several forms that a mapping may take, the one with the most of its fields is meant.
+        known = max(_forms(schema, schema, loc[:-1]), key=lambda form: len(set(form) & set(beside)), default=[])
         near = difflib.get_close_matches(str(loc[-1]), known, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         return f"{path}: unknown field, expected one of {', '.join(known)}{hint}"
@@ -113,17 +115,14 @@ def _resolve(loc: Location, document: Any, kind: str) -> tuple[Location, list[in
     return tuple(path), tags
 
 
-def _fields(schema: Mapping[str, Any], root: Mapping[str, Any], loc: Location) -> list[str]:
-    """Names of the fields that the value at `loc` may have."""
+def _forms(schema: Mapping[str, Any], root: Mapping[str, Any], loc: Location) -> list[list[str]]:
+    """Names of the fields that the value at `loc` may have, for each form that it may take."""
     if "$ref" in schema:
-        return _fields(root["$defs"][schema["$ref"].rsplit("/", 1)[-1]], root, loc)
-    found = [
-        name for key in ("anyOf", "oneOf") for branch in schema.get(key, ()) for name in _fields(branch, root, loc)
-    ]
+        return _forms(root["$defs"][schema["$ref"].rsplit("/", 1)[-1]], root, loc)
+    branches = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    if branches:
+        return [form for branch in branches for form in _forms(branch, root, loc)]
     if not loc:
-        found += schema.get("properties", {})
-    elif isinstance(loc[0], int):
-        found += _fields(schema.get("items", {}), root, loc[1:])
-    else:
-        found += _fields(schema.get("properties", {}).get(loc[0], {}), root, loc[1:])
-    return list(dict.fromkeys(found))
+        return [list(schema["properties"])] if "properties" in schema else []
+    inner = schema.get("items", {}) if isinstance(loc[0], int) else schema.get("properties", {}).get(loc[0], {})
+    return _forms(inner, root, loc[1:])

@@ -55,7 +55,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
 def shorten(value: object, width: int = 60) -> str:
     """Write a value as it stands in JSON, cut to `width` characters."""
     try:
-        text = json.dumps(value, ensure_ascii=False, default=str)
+        text = json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace").decode()
     except RecursionError:
         text = type(value).__name__
     return text if len(text) <= width else text[: width - 3] + "..."
@@ -65,7 +65,8 @@ def join(parent: str, key: str | int) -> str:
     """Path of a field or an entry inside the value at `parent`, as in ``nodes[2].gpu``."""
     if isinstance(key, int):
         return f"{parent}[{key}]"
-    return f"{parent}.{key}" if parent else key
+    name = key if key.isprintable() else json.dumps(key)
+    return f"{parent}.{name}" if parent else name
 
 
 def is_file(path: Path) -> bool:
@@ -179,14 +180,18 @@ class _BadValueError(Exception):
 def _check_value(value: Any) -> None:
     if isinstance(value, (dict, list)):
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            _check_value(key)
             try:
                 _check_value(item)
             except _BadValueError as error:
                 error.keys.append(key)
                 raise
+    elif isinstance(value, str):
+        if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
+            raise _BadValueError("half of a surrogate pair, expected Unicode text")
     elif isinstance(value, float) and not math.isfinite(value):
         raise _BadValueError(f"{value}, expected a finite number")
     elif isinstance(value, int) and abs(value) > MAX_INTEGER:
         raise _BadValueError(f"an integer of {value.bit_length()} bits, expected one below 2^63")
-    elif value is not None and not isinstance(value, (str, int, float)):
+    elif value is not None and not isinstance(value, (int, float)):
         raise _BadValueError(f"a value of type {type(value).__name__}, expected text, numbers, lists and mappings")

@@ -148,14 +148,19 @@ def _merge(units: Units, nodes: Sequence[Node], limits: Sequence[Fraction]) -> l
         if _is_island(whole, units, compatible):
             parts[size + step] = [whole]
             continue
+        first = np.array([other[0] for other in theirs])
+        nodes_in = np.array([sizes[other].sum() for other in theirs])
+        free = np.ones(len(theirs), dtype=bool)
         for island in ours:
-            for other in list(theirs):
-                # Fewer nodes than have faster links from one to the other: some of those would stay outside.
-                if faster[island[0], other[0]] > sizes[island].sum() + sizes[other].sum() - 2:
-                    continue
-                if _is_island(island + other, units, compatible):
-                    theirs.remove(other)
-                    island += other
+            # Whoever has a faster link from one node to the other must be inside, so there may be only so many.
+            room = sizes[island].sum() + nodes_in - 2
+            hopeful = free & compatible[island[0], first]
+            hopeful &= (faster[island[0], first] <= room) & (faster[first, island[0]] <= room)
+            for position in np.flatnonzero(hopeful):
+                if _is_island(island + theirs[position], units, compatible):
+                    island += theirs[position]
+                    free[position] = False
+        theirs = [other for position, other in enumerate(theirs) if free[position]]
         parts[size + step] = ours + theirs
     return [island for islands in parts.values() for island in islands]
 

@@ -78,7 +78,11 @@ def test_the_unchanged_cluster_loads(tmp_path: Path) -> None:
         (["nodes", 0, "count"], 99_999, "network.between_groups_gb_per_s: 100000 nodes, expected at most 4096"),
         (["nodes", 0, "gpu"], "H101", "c.json: nodes[0].gpu: GPU 'H101' is not in the catalogue, expected a name"),
         (["nodes", 0, "gpu"], "a100", "c.json: nodes[0].gpu: GPU 'a100' is ambiguous, expected one of"),
-        (["nodes", 0, "gpus"], 3, "nodes[0].gpus: unknown field, expected one of name, count, gpu, gpus_per_node"),
+        (
+            ["nodes", 0, "gpus"],
+            3,
+            "nodes[0].gpus: unknown field, expected one of name, count, gpu, gpus_per_node, intra",
+        ),
         (["nodes", 0, "intra_node_gb_per_s"], ..., "nodes[0].intra_node_gb_per_s: missing, expected a bandwidth"),
         (["nodes", 0, "intra_node_gb_per_s"], [[0, 1], [1, 0]], "intra_node_gb_per_s: 2 rows, expected 4"),
         (
@@ -162,7 +166,10 @@ def test_two_nodes_of_one_name_are_refused(tmp_path: Path) -> None:
         ("c.yaml", b"[" * 50_000, "nested too deeply"),
         ("c.json", b"[1, 2]", "[1, 2], expected a mapping"),
         ("c.yaml", b"just text", '"just text", expected a mapping'),
-        ("c.json", b'{"format": "tangram-opt/cluster", "version": 1, "name": "\\ud800"}', "expected"),
+        ("c.json", b'{"format": "tangram-opt/cluster", "version": 1, "name": "\\ud800"}', "name: half of a surrogate"),
+        ("c.json", b'{"a": {"\\ud800": 1}}', "a: half of a surrogate"),
+        ("c.json", b'{"\\ud800": 1, "\\ud800": 2}', 'the field "\\ud800" appears twice'),
+        ("c.json", b'{"a\\nb": 1e999}', '"a\\nb": inf, expected a finite number'),
     ],
 )
 def test_an_unreadable_file_is_one_clear_sentence(tmp_path: Path, name: str, content: bytes, expected: str) -> None:
