@@ -131,3 +131,14 @@ def test_greedy_is_not_always_fewest_and_then_claims_no_proof() -> None:
     assert check(problem, Partition("p", (("n100", "n118"), ("n122", "n144")))) == ()
     result = AgglomerativeBackend().solve(problem, SolveOptions())
     assert (result.objective, result.bound, result.outcome) == (3, 2, Outcome.FEASIBLE)
+
+
+def test_a_node_that_cannot_join_does_not_keep_its_neighbours_apart() -> None:
+    # Racks {a, b}, {c, x}, {d, e} of one pod; x is unlike all others, so c may leave its rack for nobody. It is the
+    # closest to a and b, and is proposed to them before d and e are.
+    links = ((0, 100), (100, 0))
+    compute = {"a": 100, "b": 101, "c": 100, "x": 900, "d": 110, "e": 111}
+    nodes = tuple(Node(name, Gpu("G", 1000, c, 100, 1, 1), 2, links) for name, c in compute.items())
+    racks = TierNetwork((1, 2), (("r",), ("r",), ("s",), ("s",), ("t",), ("t",)))
+    problem = IslandsProblem("p", Cluster("c", nodes, racks))
+    assert agglomerate(problem).islands == (("a", "b", "d", "e"), ("c",), ("x",))
