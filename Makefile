@@ -31,6 +31,6 @@ clean:  ## Remove the environment, caches and what the demo wrote.
 # The stamp of an extra is renewed when the project's metadata or a pinned version changes.
 .venv/.ready-%: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("error: Python 3.11 or newer is needed, $(PYTHON) is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	test -x $(BIN)/pip || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$*]'
 	@touch $@

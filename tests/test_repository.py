@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import tangram_opt
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("tangram_opt", "formulations")
 
@@ -114,6 +116,12 @@ def test_every_module_imports_and_says_what_it_is():
     for path in modules():
         if path.name != "__main__.py":
             assert importlib.import_module(module_name(path)).__doc__, path
+
+
+def test_every_exported_name_exists():
+    assert [name for name in tangram_opt.__all__ if not hasattr(tangram_opt, name)] == []
+    with pytest.raises(AttributeError, match="no attribute 'pla'"):
+        tangram_opt.pla  # noqa: B018
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -103,10 +103,12 @@ def _invoke(arguments: Sequence[str]) -> int:
 
 
 def _describe_usage(error: typer.TyperException) -> str:
-    # Typer says what it expected and keeps the value to itself.
-    cause = error.__cause__
-    given = f", not {cause.errors()[0]['input']!r}" if isinstance(cause, ValidationError) else ""
-    return f"{error.format_message().rstrip('.')}{given} (see tangram-opt --help)"
+    message = error.format_message().rstrip(".")
+    if isinstance(error.__cause__, ValidationError):
+        # Typer says what it expected, and not always what it got.
+        given = repr(error.__cause__.errors()[0]["input"])
+        message += "" if given in message else f", not {given}"
+    return f"{message} (see tangram-opt --help)"
 
 
 def _describe_bug(error: Exception) -> str:
