@@ -26,7 +26,17 @@ SMALLEST: Final[dict[str, Problem]] = {
         1,
         _ATOM,
         (IslandClass("island", 1, 1),),
-        (Option("island", _ATOM, (Stage(1, 1, 1, 0, 0),), (), None, "port", "port"),),
+        (
+            Option(
+                "island",
+                _ATOM,
+                (Stage(1, forward_ns=1, backward_ns=1, static_bytes=0, in_flight_bytes=0),),
+                (),
+                None,
+                "port",
+                "port",
+            ),
+        ),
         ("port",),
         ((0,),),
     ),
