@@ -20,7 +20,7 @@ lint: .venv/.ready-dev  ## Check style (ruff) and types (mypy, strict).
 demo: .venv/.ready-plot  ## Plan two models on mixed clusters; plans and pictures go to demo/.
 	@mkdir -p demo
 	@set -e; for name in $(DEMO); do \
-	    $(BIN)/tangram-opt solve instances/planning/$$name.json -o demo/$$name.plan.json > demo/$$name.txt; \
+	    $(BIN)/tangram-opt solve instances/planning/$$name.json -o demo/$$name.plan.json > /dev/null; \
 	    $(BIN)/tangram-opt show demo/$$name.plan.json --picture demo/$$name.png; \
 	done
 

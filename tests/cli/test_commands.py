@@ -80,6 +80,18 @@ def test_plan_equals_solve_on_the_same_problem(tangram, folder):
     assert planned["solution"]["stages"] == solved["solution"]["stages"]
 
 
+def test_every_pruning_policy_can_be_switched_off(tangram, folder):
+    plan = (
+        *("plan", "--cluster", folder / "cluster.yaml", "--model", folder / "model.json"),
+        *("--global-batch", 8, "--sequence-length", 128, "--micro-batch", 2, "--workers", 1, "--json"),
+    )
+    off = ("--no-redundancy-pruning", "--no-infeasibility-pruning", "--imbalance-window", "off")
+    usual, all_pairs = tangram(*plan).json, tangram(*plan, *off).json
+    assert sum(usual["solution"]["search"]["pruned"].values()) > 0
+    assert set(all_pairs["solution"]["search"]["pruned"].values()) == {0}
+    assert all_pairs["objective"] <= usual["objective"]
+
+
 def test_plan_is_shown_and_drawn(tangram, folder):
     made = tangram("solve", folder / "planning-problem.json", "--workers", 1, "-o", folder / "plan.json")
     assert made.code == 0
