@@ -188,6 +188,9 @@ def test_reading_weights_bounds_a_few_tokens_from_below() -> None:
     expert_ns = 2 * 6 * 8192**2 / 900
     assert 2 * expert_ns < few < 3 * expert_ns
     assert 8 * expert_ns < many < 9 * expert_ns
+    # Four GPUs with a token each: together they visit both experts of every GPU.
+    shared, _ = layer_ns(moe_layer(8192, 64), island(1, 4, link=10**20), workload(4, 1, 1), Layout(1, 1, 4, 4, 1))
+    assert 2 * expert_ns < shared < 3 * expert_ns
 
 
 def test_a_ring_that_attention_hides_is_free_and_one_that_it_does_not_costs_the_rest() -> None:
