@@ -7,8 +7,8 @@ a missing one is reported by :meth:`Backend.missing`, not by an ImportError.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from tangram_opt.data.composition import CompositionProblem
@@ -51,6 +51,12 @@ class SolveOptions:
         A solution to start from.
     on_progress : callable or None
         Called with :class:`Progress` from time to time.
+    formulation : str
+        One of those that :meth:`Backend.formulations` names; ``auto`` takes the first.
+    parameters : mapping of str to value
+        Parameters of the underlying library, by its own names.
+    on_model : callable or None
+        Called with every model of the underlying library just before it is solved, for example to add constraints.
     """
 
     time_limit_s: float | None = None
@@ -58,6 +64,9 @@ class SolveOptions:
     seed: int = 0
     hint: Any = None
     on_progress: Callable[[Progress], None] | None = None
+    formulation: str = "auto"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    on_model: Callable[[Any], None] | None = None
 
 
 @runtime_checkable

@@ -46,6 +46,10 @@ class AgglomerativeBackend:
         """Anything but an islands problem."""
         return None if isinstance(problem, IslandsProblem) else "it solves islands problems only"
 
+    def formulations(self, problem: Problem) -> tuple[str, ...]:  # noqa: ARG002 (the same for all)
+        """Its one method."""
+        return ("complete linkage",)
+
     def solve(self, problem: Any, options: SolveOptions) -> Result[Partition]:  # noqa: ARG002 (nothing to limit)
         """Solve an islands problem.
 
