@@ -1,0 +1,104 @@
+"""The solver ``dp``: the exact dynamic program as a backend."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from tangram_opt.backend import Problem, Progress, SolveOptions
+from tangram_opt.composition.answer import answer, package_version, placed
+from tangram_opt.composition.evaluation import check, evaluate
+from tangram_opt.composition.exact import Best, BoxSearch
+from tangram_opt.composition.infeasible import why_infeasible
+from tangram_opt.composition.search import island_code
+from tangram_opt.composition.table import option_table
+from tangram_opt.data.composition import Composition, CompositionProblem
+from tangram_opt.result import Result, StopReason
+
+
+class DynamicProgram:
+    """Exact, with a bound that holds whenever it is stopped."""
+
+    name = "dp"
+    summary = "exact dynamic program: box search over slowest stage and sync, proves its answers"
+    exact = True
+
+    def version(self) -> str:
+        """Version of this package."""
+        return package_version()
+
+    def missing(self) -> str | None:
+        """Nothing is missing: numpy is always there."""
+        return None
+
+    def unsupported(self, problem: Problem) -> str | None:
+        """Say why it cannot take a problem."""
+        if not isinstance(problem, CompositionProblem):
+            return "it solves composition problems only"
+        if island_code([island.count for island in problem.islands]) is None:
+            return "there are 2^62 or more ways to use the islands: merge equal islands into classes"
+        return None
+
+    def solve(self, problem: CompositionProblem, options: SolveOptions) -> Result[Composition]:
+        """Solve a composition problem.
+
+        Parameters
+        ----------
+        problem : CompositionProblem
+            The problem.
+        options : SolveOptions
+            The time limit, a composition as hint, and the progress callback count; threads and seed do not.
+
+        Returns
+        -------
+        Result
+            Optimal, infeasible with the reason in the log, or what it has when time is up or on Ctrl-C.
+
+        Raises
+        ------
+        InputError
+            Times do not fit 64-bit integers.
+        """
+        start = monotonic()
+        interrupted = False
+        log: tuple[str, ...] = ()
+
+        def out_of_time() -> bool:
+            return options.time_limit_s is not None and monotonic() - start > options.time_limit_s
+
+        def report() -> None:
+            if options.on_progress is not None:
+                known = search.best.objective_ns if search.best.options else None
+                options.on_progress(Progress(known, search.bound_ns, monotonic() - start))
+
+        search = BoxSearch(option_table(problem), _known(problem, options.hint), out_of_time, report)
+        try:
+            search.run()
+            if not search.open and not search.best.options:
+                log = (why_infeasible(problem, out_of_time),)
+        except KeyboardInterrupt:
+            interrupted = True
+        found = search.best.options
+        proved = not search.open or search.bound_ns == search.best.objective_ns
+        unproved = StopReason.INTERRUPTED if interrupted else StopReason.TIME_LIMIT
+        return answer(
+            problem,
+            placed(problem, found) if found else None,
+            bound=None if proved and not found else search.bound_ns,
+            claimed=search.best.objective_ns if found else None,
+            stop_reason=StopReason.PROVED if proved else unproved,
+            wall_s=monotonic() - start,
+            solver=self.name,
+            solver_version=self.version(),
+            formulation="dynamic program over suffixes, box search over slowest stage and sync",
+            log=log,
+        )
+
+
+def _known(problem: CompositionProblem, hint: object) -> Best:
+    """Start from a hint where it is an allowed composition."""
+    if not isinstance(hint, Composition) or check(problem, hint):
+        return Best()
+    return Best(tuple(pick.option for pick in hint.picks), evaluate(problem, hint).objective_ns)
+
+
+dp = DynamicProgram()

@@ -1,0 +1,254 @@
+"""The exact dynamic program: box search over the slowest stage and the longest synchronisation.
+
+The objective has a maximum in it, so the best suffix is not always part of the best whole, and one value per state is
+not enough. With the slowest stage at most theta and the synchronisation at most sigma it is: what is left is the sum
+F(theta, sigma), which :mod:`.search` minimises. A *box* holds the compositions whose slowest stage and sync lie in
+given ranges; (n-1) theta_low + F(theta_high, sigma_high) + sigma_low bounds them. Boxes are taken best bound first,
+discarded against the best composition found so far, or split; what is left when nothing is left is optimal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from heapq import heapify
+from typing import Final
+
+import numpy as np
+
+from tangram_opt.composition.relaxation import ends, raise_prices, relax
+from tangram_opt.composition.search import search
+from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable, undominated
+
+_WIDTH: Final = 256
+_ROUNDS: Final = 4
+_GROWTH: Final = 4
+"""Labels per layer and price steps for a box at first, and how many more labels (twice the steps) if that fails."""
+
+
+@dataclass(order=True, frozen=True)
+class Box:
+    """Compositions whose slowest stage and longest synchronisation lie in ranges, both ends included.
+
+    Attributes
+    ----------
+    bound_ns : int
+        None of them is better.
+    theta_low, theta_high, sigma_low, sigma_high : int
+        The ranges, in nanoseconds.
+    sum_low : int
+        Bound on their sums of times.
+    effort : int
+        How many searches failed to solve it, or the boxes that it came from.
+    price_ns : array of int, shape (classes,)
+        Prices of islands to start from.
+    """
+
+    bound_ns: int
+    theta_low: int = field(compare=False)
+    theta_high: int
+    sigma_low: int = field(compare=False)
+    sigma_high: int
+    sum_low: int = field(compare=False)
+    effort: int = field(compare=False)
+    price_ns: Ints = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best composition known.
+
+    Attributes
+    ----------
+    options : tuple of int
+        Its options, as indices of the problem, front to back; empty where none is known.
+    objective_ns : int
+        Its iteration time; IMPOSSIBLE where none is known.
+    """
+
+    options: tuple[int, ...] = ()
+    objective_ns: int = IMPOSSIBLE
+
+
+class BoxSearch:
+    """The search for the best composition of a table.
+
+    Parameters
+    ----------
+    table : OptionTable
+        The options.
+    start : Best
+        The best composition known beforehand.
+    stop : callable
+        Asked often; the search ends once it answers True.
+    report : callable
+        Called after every step.
+
+    Attributes
+    ----------
+    best : Best
+        The best composition so far.
+    open : list of Box
+        A heap of what is left to search.
+    """
+
+    def __init__(self, table: OptionTable, start: Best, stop: Callable[[], bool], report: Callable[[], None]) -> None:
+        self.table = table
+        self.best = start
+        self.stop = stop
+        self.report = report
+        self.bottlenecks = np.unique(table.bottleneck_ns)
+        self.syncs = np.unique(table.sync_ns)
+        self.open: list[Box] = []
+        theta_low = least_threshold(table, table.bottleneck_ns)
+        sigma_low = least_threshold(table, table.sync_ns)
+        if theta_low is not None and sigma_low is not None:
+            bound = table.objective_ns(theta_low, 0, sigma_low)
+            theta_high, sigma_high = int(self.bottlenecks[-1]), int(self.syncs[-1])
+            free = np.zeros_like(table.count)
+            self.open.append(Box(bound, theta_low, theta_high, sigma_low, sigma_high, 0, 0, free))
+
+    @property
+    def bound_ns(self) -> int:
+        """No composition is better; it holds at any time, and equals the objective once nothing is left."""
+        return min(self.best.objective_ns, self.open[0].bound_ns) if self.open else self.best.objective_ns
+
+    def run(self) -> None:
+        """Search until nothing is left or `stop` says so."""
+        if self.open:
+            self.dive(self.open[0])
+        while self.bound_ns < self.best.objective_ns and not self.stop():
+            box = self.open[0]
+            left = [*self.look_into(box), *self.open[1:]]
+            left = [other for other in left if other.bound_ns < self.best.objective_ns]
+            heapify(left)
+            # In one assignment: an interrupt finds either the box or what is left of it, and the bound holds.
+            self.open = left
+            self.report()
+
+    def dive(self, root: Box) -> None:
+        """Look for a first composition at slowest stages a little above the least."""
+        for margin in (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6):
+            if self.stop():
+                break
+            theta = min(int(root.theta_low * (1 + margin)), root.theta_high)
+            before = self.best.objective_ns
+            self.look_into(replace(root, theta_high=theta))
+            if self.best.options and self.best.objective_ns == before:
+                break
+
+    def look_into(self, box: Box) -> list[Box]:
+        """Improve the bound of a box or the best composition, and return what is left of it."""
+        table = self.table
+        shrunk = self.shrink(box)
+        if shrunk is None:
+            return []
+        box = shrunk
+        inside = np.flatnonzero((table.bottleneck_ns <= box.theta_high) & (table.sync_ns <= box.sigma_high))
+        options = table.keep(inside)
+        inside = inside[kept := undominated(options, (options.sum_ns,))]
+        options = options.keep(kept)
+        by_end = ends(options)
+        cutoff = self.cutoff_ns(box)
+        relaxed = relax(options, by_end, box.price_ns)
+        target = cutoff if self.best.options else relaxed.bound_ns + relaxed.bound_ns // 2
+        relaxed = raise_prices(options, by_end, relaxed, target, _ROUNDS << box.effort)
+        box = replace(box, price_ns=relaxed.price_ns)
+        box = self.with_sum(box, relaxed.bound_ns)
+        shrunk = self.shrink(box)
+        if shrunk is None:
+            return []
+        if (shrunk.theta_high, shrunk.sigma_high) != (box.theta_high, box.sigma_high):
+            return [shrunk]
+        found = search(options, by_end, relaxed, cutoff, _WIDTH * _GROWTH**box.effort, self.stop)
+        box = self.with_sum(box, min(found.sum_ns, found.floor_ns, cutoff))
+        if not found.rows:
+            return self.halves(box) if found.floor_ns < cutoff else []
+        rows = inside[list(found.rows)]
+        theta, sigma = int(table.bottleneck_ns[rows].max()), int(table.sync_ns[rows].max())
+        objective = table.objective_ns(theta, found.sum_ns, sigma)
+        if objective < self.best.objective_ns:
+            self.best = Best(tuple(table.option[rows].tolist()), objective)
+        if found.floor_ns < found.sum_ns:
+            return self.halves(box)
+        # The corner is solved: nothing with a slowest stage from theta on and a sync from sigma on is better.
+        rest = [replace(box, theta_high=theta - 1)] if theta > box.theta_low else []
+        if sigma > box.sigma_low:
+            rest.append(self.with_sum(replace(box, theta_low=max(theta, box.theta_low), sigma_high=sigma - 1), 0))
+        return rest
+
+    def cutoff_ns(self, box: Box) -> int:
+        """Sum of times from which on no composition in a box is an improvement."""
+        if not self.best.options:
+            return IMPOSSIBLE // 2
+        return self.best.objective_ns - self.table.objective_ns(box.theta_low, 0, box.sigma_low)
+
+    def shrink(self, box: Box) -> Box | None:
+        """Cut off what cannot improve on the best composition, and round to values that options have."""
+        theta_high, sigma_high = box.theta_high, box.sigma_high
+        if self.best.options:
+            slack = self.best.objective_ns - 1 - self.table.objective_ns(box.theta_low, box.sum_low, box.sigma_low)
+            if slack < 0:
+                return None
+            sigma_high = min(sigma_high, box.sigma_low + slack)
+            if self.table.micro_batches > 1:
+                theta_high = min(theta_high, box.theta_low + slack // (self.table.micro_batches - 1))
+        theta_low, theta_high = _round_to(self.bottlenecks, box.theta_low, theta_high)
+        sigma_low, sigma_high = _round_to(self.syncs, box.sigma_low, sigma_high)
+        if theta_low > theta_high or sigma_low > sigma_high:
+            return None
+        box = replace(box, theta_low=theta_low, theta_high=theta_high, sigma_low=sigma_low, sigma_high=sigma_high)
+        return self.with_sum(box, 0)
+
+    def with_sum(self, box: Box, sum_ns: int) -> Box:
+        """Tighten the bound of a box by one on its sums."""
+        sum_low = max(box.sum_low, sum_ns)
+        bound = max(box.bound_ns, self.table.objective_ns(box.theta_low, sum_low, box.sigma_low))
+        return replace(box, sum_low=sum_low, bound_ns=bound)
+
+    def halves(self, box: Box) -> list[Box]:
+        """Split a box that was too much for one search, or search it wider where it cannot be split."""
+        thetas = self.bottlenecks[(self.bottlenecks >= box.theta_low) & (self.bottlenecks <= box.theta_high)]
+        sigmas = self.syncs[(self.syncs >= box.sigma_low) & (self.syncs <= box.sigma_high)]
+        spread = (self.table.micro_batches - 1) * (box.theta_high - box.theta_low)
+        box = replace(box, effort=box.effort + 1)
+        if len(thetas) > 1 and spread >= box.sigma_high - box.sigma_low:
+            middle = int(thetas[(len(thetas) - 1) // 2])
+            parts = [replace(box, theta_high=middle), replace(box, theta_low=middle + 1)]
+        elif len(sigmas) > 1:
+            middle = int(sigmas[(len(sigmas) - 1) // 2])
+            parts = [replace(box, sigma_high=middle), replace(box, sigma_low=middle + 1)]
+        else:
+            return [box]
+        return [part for half in parts if (part := self.shrink(half)) is not None]
+
+
+def least_threshold(table: OptionTable, cost: Ints) -> int | None:
+    """Bound the largest cost of the options of any composition from below.
+
+    Parameters
+    ----------
+    table : OptionTable
+        The options.
+    cost : array of int, shape (options,)
+        Slowest stage, or synchronisation.
+
+    Returns
+    -------
+    int or None
+        Least threshold at which all islands together can hold as many atoms as the model has; None where there is
+        none.
+    """
+    order = np.argsort(cost, kind="stable")
+    held = np.zeros(len(order), dtype=np.int64)
+    for island, count in enumerate(table.count):
+        length = np.where(table.island[order] == island, table.length[order], 0)
+        held += np.maximum.accumulate(length) * count
+    enough = np.flatnonzero(held >= table.atoms)
+    return int(cost[order[enough[0]]]) if len(enough) else None
+
+
+def _round_to(values: Ints, low: int, high: int) -> tuple[int, int]:
+    """Round a range inwards to values of a sorted array; low > high where it holds none."""
+    first, last = int(np.searchsorted(values, low)), int(np.searchsorted(values, high, side="right")) - 1
+    return (int(values[first]), int(values[last])) if first <= last else (1, 0)

@@ -1,0 +1,194 @@
+"""A lower bound: compositions that pay a price for islands instead of counting them (Lagrangian relaxation).
+
+For prices pi (one per island class) the cheapest sequence of options that tiles the model, where an option costs
+its times plus the price of its class and may be used any number of times, is a shortest path over (first atom of the
+suffix, stages of the suffix, entry port of the suffix). Its cost minus the prices of all islands that there are is a
+lower bound on the sum of times of every composition. The distances bound the way from each state to the front of the
+model, so one pass serves both as a bound of the whole and as a guide to the search of :mod:`.search`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable
+
+_HIGHEST_PRICE: Final = 1 << 48
+"""Three days: no price needs to be higher, and a thousand of them stay far below IMPOSSIBLE."""
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Options by the atom behind their slice: those of atom e are ``row[start[e] : start[e + 1]]``.
+
+    Attributes
+    ----------
+    row : array of int
+        Rows of the table, once for each place, sorted by exit port within each atom.
+    start : array of int, shape (atoms + 2,)
+        Where each atom begins.
+    exits : tuple of (array of int, array of int)
+        For each atom its distinct exit ports, and where each begins within the atom's rows.
+    """
+
+    row: Ints
+    start: Ints
+    exits: tuple[tuple[Ints, Ints], ...]
+
+
+def ends(table: OptionTable) -> Ends:
+    """List the options of a table by the atom behind their slice."""
+    by_slice = [np.array(first, dtype=np.int64) for first in table.first_atoms]
+    places = np.array([len(first) for first in by_slice], dtype=np.int64)[table.slice]
+    row = np.repeat(np.arange(len(table.slice)), places)
+    first = np.concatenate([by_slice[s] for s in table.slice]) if len(row) else row
+    end = first + table.length[row]
+    order = np.lexsort((table.exit[row], end))
+    row, end = row[order], end[order]
+    start = np.searchsorted(end, np.arange(table.atoms + 2))
+    exits = []
+    for atom in range(table.atoms + 1):
+        port = table.exit[row[start[atom] : start[atom + 1]]]
+        begin = np.flatnonzero(np.diff(port, prepend=-1))
+        exits.append((port[begin], begin))
+    return Ends(row, start, tuple(exits))
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """Distances for given prices.
+
+    Attributes
+    ----------
+    price_ns : array of int, shape (classes,)
+        Price of an island; negative only for a required class.
+    to_front_ns : array of int, shape (entry ports + 1, atoms + 1, depth + 1 + padding)
+        Least cost, with prices, of what must come before a suffix with this entry port, first atom and number
+        of stages.
+    bound_ns : int
+        Lower bound on the sum of times of a composition; IMPOSSIBLE where there is none at all.
+    used : array of int, shape (classes,)
+        How often the cheapest sequence uses each class.
+    """
+
+    price_ns: Ints
+    to_front_ns: Ints
+    bound_ns: int
+    used: Ints
+
+
+def refund_ns(price_ns: Ints, left: Ints, needed: Ints) -> Ints:
+    """Write what prices of unused islands give back at most: a composition uses `needed` to `left` of each class."""
+    return np.where(price_ns > 0, price_ns * left, price_ns * needed)
+
+
+def relax(table: OptionTable, by_end: Ends, price_ns: Ints) -> Relaxation:
+    """Compute the distances for given prices.
+
+    Parameters
+    ----------
+    table, by_end : OptionTable, Ends
+        The options.
+    price_ns : array of int, shape (classes,)
+        Price of an island of each class.
+
+    Returns
+    -------
+    Relaxation
+        Distances, bound, and the use of islands that leads to it.
+    """
+    width = table.depth + 1
+    padded = width + int(table.stages.max(initial=0))
+    cost = np.where(
+        np.arange(width) <= table.limit[:, None], (table.sum_ns + price_ns[table.island])[:, None], IMPOSSIBLE
+    )
+    ports = table.round_trip_ns.shape[1]
+    front = np.full((ports, table.atoms + 1, padded), IMPOSSIBLE, dtype=np.int64)
+    front[:, 0] = 0
+    # windows[k] is front.ravel()[k : k + width]: the states of an option, for every number of stages behind it.
+    step = front.itemsize
+    windows = as_strided(front, shape=(front.size - width + 1, width), strides=(step, step), writeable=False)
+    origin = (table.entry * (table.atoms + 1) - table.length) * padded + table.stages
+    for atom in range(1, table.atoms + 1):
+        rows = by_end.row[by_end.start[atom] : by_end.start[atom + 1]]
+        if not len(rows):
+            continue
+        reached = windows[origin[rows] + atom * padded]
+        reached += cost[rows]
+        port, begin = by_end.exits[atom]
+        if len(port) == 1:
+            best = reached.min(axis=0) + table.round_trip_ns[port[0]][:, None]
+        else:
+            by_exit = np.minimum.reduceat(reached, begin, axis=0)
+            best = (by_exit[:, None] + table.round_trip_ns[port][:, :, None]).min(axis=0)
+        np.minimum(best, IMPOSSIBLE, out=front[:, atom, :width])
+        front[:, atom, width:] = front[:, atom, width - 1 : width]
+    value = int(front[-1, -1, 0])
+    if value >= IMPOSSIBLE // 2:
+        return Relaxation(price_ns, front, IMPOSSIBLE, np.zeros_like(price_ns))
+    bound = value - int(refund_ns(price_ns, table.count, table.required).sum())
+    return Relaxation(price_ns, front, bound, _use_on_the_way(table, by_end, front, cost))
+
+
+def _use_on_the_way(table: OptionTable, by_end: Ends, front: Ints, cost: Ints) -> Ints:
+    used = np.zeros(len(table.count), dtype=np.int64)
+    atom, stages, entry = table.atoms, 0, table.round_trip_ns.shape[1] - 1
+    while atom:
+        rows = by_end.row[by_end.start[atom] : by_end.start[atom + 1]]
+        reached = front[table.entry[rows], atom - table.length[rows], stages + table.stages[rows]]
+        best = rows[np.argmin(reached + cost[rows, stages] + table.round_trip_ns[table.exit[rows], entry])]
+        used[table.island[best]] += 1
+        atom -= int(table.length[best])
+        stages = min(stages + int(table.stages[best]), table.depth)
+        entry = int(table.entry[best])
+    return used
+
+
+def raise_prices(table: OptionTable, by_end: Ends, start: Relaxation, target_ns: int, rounds: int) -> Relaxation:
+    """Look for prices with a better bound, by subgradient steps of Polyak's length.
+
+    Parameters
+    ----------
+    table, by_end : OptionTable, Ends
+        The options.
+    start : Relaxation
+        To begin with.
+    target_ns : int
+        Stop where the bound reaches it; what the bound is hoped to reach.
+    rounds : int
+        Most steps.
+
+    Returns
+    -------
+    Relaxation
+        The one with the best bound.
+    """
+    best = current = start
+    direction = np.zeros(len(table.count))
+    share = 1.0
+    for _ in range(rounds):
+        if best.bound_ns >= target_ns:
+            break
+        # At a price of 0 a class may be used any number of times between what is required and what there is.
+        allowed = np.clip(current.used, table.required, table.count)
+        price = current.price_ns
+        slope = current.used - np.where(price > 0, table.count, np.where(price < 0, table.required, allowed))
+        if not slope.any():
+            break
+        # Part of the direction before is kept, which dampens the zigzag of plain subgradients.
+        direction = slope + direction / 2
+        squared = float(direction @ direction)
+        if not squared:
+            break
+        move = share * (target_ns - current.bound_ns) / squared
+        price = np.rint(np.clip(price + move * direction, -_HIGHEST_PRICE, _HIGHEST_PRICE)).astype(np.int64)
+        current = relax(table, by_end, np.where(table.required > 0, price, np.maximum(price, 0)))
+        if current.bound_ns > best.bound_ns:
+            best = current
+        else:
+            share *= 0.8
+    return best

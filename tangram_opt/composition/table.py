@@ -1,0 +1,256 @@
+"""A composition problem as arrays: what the exact dynamic program computes with.
+
+Nothing is lost on the way: an option that is left out cannot stand anywhere, or another one is at least as good in
+every respect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tangram_opt.composition.objective import closed_form_of_parts_ns
+from tangram_opt.composition.placement import depth_limit, positions
+from tangram_opt.data.composition import CompositionProblem, SignatureRun
+from tangram_opt.errors import InputError
+
+Ints = NDArray[np.int64]
+
+IMPOSSIBLE: Final = 1 << 60
+"""More than any iteration time, and small enough that four of them can be added in 64 bits."""
+
+LONGEST_NS: Final = 1 << 58
+"""Iteration times of accepted problems stay below this."""
+
+_COLUMNS: Final = (
+    *("option", "island", "slice", "entry", "exit", "length", "stages", "limit"),
+    *("sum_ns", "bottleneck_ns", "sync_ns", "swap_group"),
+)
+
+
+@dataclass(frozen=True)
+class OptionTable:
+    """Options as columns, and the model and islands that they compete for.
+
+    Attributes
+    ----------
+    option : array of int, shape (options,)
+        Index in the problem; all columns below have the same shape.
+    island, slice, entry, exit : array of int
+        Indices of the island class, of the distinct slice, and of the merged entry and exit port.
+    length, stages : array of int
+        Atoms and pipeline stages.
+    limit : array of int
+        Most stages that may come after it, at most `depth`.
+    sum_ns, bottleneck_ns, sync_ns : array of int
+        Its share of the three parts of the objective.
+    first_atoms : tuple of tuple of int
+        For each slice the atoms at which it can start.
+    swap_group : array of int
+        Slices of equal atoms with equal ports: neighbours of one group can change places at no cost. -1 for none.
+    round_trip_ns : array of int, shape (exit ports, entry ports + 1)
+        Both ways over the boundary; the last column stands for the end of the pipeline and costs nothing.
+    count, required : array of int, shape (classes,)
+        Islands of each class, and 1 where one of them must be used.
+    atoms : int
+        Atoms of the model.
+    depth : int
+        Stage counts from here on are alike: every limit that ends at all ends below it.
+    micro_batches : int
+        Micro-batches per iteration.
+    """
+
+    option: Ints
+    island: Ints
+    slice: Ints
+    entry: Ints
+    exit: Ints
+    length: Ints
+    stages: Ints
+    limit: Ints
+    sum_ns: Ints
+    bottleneck_ns: Ints
+    sync_ns: Ints
+    first_atoms: tuple[tuple[int, ...], ...]
+    swap_group: Ints
+    round_trip_ns: Ints
+    count: Ints
+    required: Ints
+    atoms: int
+    depth: int
+    micro_batches: int
+
+    def keep(self, rows: Ints) -> OptionTable:
+        """Keep some rows only, in the given order."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in _COLUMNS})
+
+    def objective_ns(self, bottleneck_ns: int, sum_ns: int, sync_ns: int) -> int:
+        """Iteration time, or a bound on it, by its parts."""
+        return closed_form_of_parts_ns(self.micro_batches, bottleneck_ns, sum_ns, sync_ns)
+
+
+def option_table(problem: CompositionProblem) -> OptionTable:
+    """Lay a problem out in arrays.
+
+    Parameters
+    ----------
+    problem : CompositionProblem
+        The problem.
+
+    Returns
+    -------
+    OptionTable
+        Options that can stand somewhere, without those that another one dominates.
+
+    Raises
+    ------
+    InputError
+        Times are so long that sums of them do not fit 64-bit integers.
+    """
+    slices: dict[tuple[SignatureRun, ...], int] = {}
+    first_atoms: list[tuple[int, ...]] = []
+    uniform: list[int] = []
+    signatures = {signature: i for i, signature in enumerate(dict.fromkeys(problem.signatures))}
+    rows = []
+    for index, option in enumerate(problem.options):
+        if option.atoms not in slices:
+            slices[option.atoms] = len(slices)
+            first_atoms.append(positions(problem, option))
+            kinds = {run.signature for run in option.atoms}
+            uniform.append(signatures.get(kinds.pop(), -1) if len(kinds) == 1 else -1)
+        piece, island = slices[option.atoms], problem.class_index[option.island]
+        limit = depth_limit(option, problem.islands[island], problem.micro_batches)
+        if not first_atoms[piece] or (limit is not None and limit < 0):
+            continue
+        rows.append(
+            (
+                index,
+                island,
+                piece,
+                problem.port_index[option.entry_port],
+                problem.port_index[option.exit_port],
+                option.length,
+                len(option.stages),
+                problem.length if limit is None else min(limit, problem.length),
+                option.sum_ns,
+                option.bottleneck_ns,
+                option.sync_ns,
+                uniform[piece],
+            )
+        )
+    _check_range(problem)
+    columns = np.array(rows, dtype=np.int64).reshape(len(rows), 12).T
+    option_, island_, slice_, entry, exit_, length, stages, limit_, sum_ns, bottleneck_ns, sync_ns, kind = columns
+    count = np.array([island.count for island in problem.islands], dtype=np.int64)
+    entry, exit_, one_way = _merge_ports(problem, island_, entry, exit_, count)
+    round_trip = np.where(one_way >= IMPOSSIBLE, IMPOSSIBLE, 2 * one_way)
+    most = _most_stages(island_, stages, count, problem.length)
+    ending = limit_[limit_ < most]
+    depth = int(ending.max()) + 1 if ending.size else 0
+    ports = len(one_way) * (one_way.shape[1] + 1)
+    table = OptionTable(
+        option=option_,
+        island=island_,
+        slice=slice_,
+        entry=entry,
+        exit=exit_,
+        length=length,
+        stages=stages,
+        limit=np.minimum(limit_, depth),
+        sum_ns=sum_ns,
+        bottleneck_ns=bottleneck_ns,
+        sync_ns=sync_ns,
+        first_atoms=tuple(first_atoms),
+        swap_group=np.where(kind < 0, -1, kind * ports + exit_ * one_way.shape[1] + entry),
+        round_trip_ns=np.hstack([round_trip, np.zeros((len(round_trip), 1), dtype=np.int64)]),
+        count=count,
+        required=np.array([int(island.name in problem.required) for island in problem.islands], dtype=np.int64),
+        atoms=problem.length,
+        depth=depth,
+        micro_batches=problem.micro_batches,
+    )
+    return table.keep(undominated(table, (sum_ns, bottleneck_ns, sync_ns)))
+
+
+def undominated(table: OptionTable, costs: tuple[Ints, ...]) -> Ints:
+    """Find the rows that no other row can replace.
+
+    Parameters
+    ----------
+    table : OptionTable
+        The options.
+    costs : tuple of array of int, shape (options,)
+        What counts as cost; fewer stages and a larger limit are better too.
+
+    Returns
+    -------
+    array of int
+        Rows in increasing order. Of equal rows one is kept.
+    """
+    criteria = np.stack([*costs, table.stages, -table.limit])
+    ports = table.round_trip_ns.shape
+    group = ((table.island * len(table.first_atoms) + table.slice) * ports[0] + table.exit) * ports[1] + table.entry
+    order = np.lexsort((*criteria[::-1], group))
+    group, criteria = group[order], criteria[:, order]
+    kept = np.ones(len(order), dtype=bool)
+    # In this order a row can only be dominated by one before it in its group.
+    for step in range(1, len(order)):
+        same = group[step:] == group[:-step]
+        if not same.any():
+            break
+        kept[step:] &= ~(same & (criteria[:, :-step] <= criteria[:, step:]).all(axis=0))
+    return np.sort(order[kept])
+
+
+def _check_range(problem: CompositionProblem) -> None:
+    longest = max((option.sum_ns for option in problem.options), default=0)
+    transfer = max((max(row) for row in problem.transfer_ns), default=0)
+    sync = max((option.sync_ns for option in problem.options), default=0)
+    bottleneck = max((option.bottleneck_ns for option in problem.options), default=0)
+    total = closed_form_of_parts_ns(problem.micro_batches, bottleneck, problem.length * (longest + 2 * transfer), sync)
+    if total >= LONGEST_NS:
+        raise InputError(
+            f"problem {problem.name!r}: an iteration could take {total} ns, expected less than {LONGEST_NS} ns (2^58)"
+        )
+
+
+def _most_stages(island: Ints, stages: Ints, count: Ints, atoms: int) -> int:
+    most = np.zeros(len(count), dtype=np.int64)
+    np.maximum.at(most, island, stages)
+    return min(int((most * np.minimum(count, atoms)).sum()), atoms)
+
+
+def _merge_ports(
+    problem: CompositionProblem, island: Ints, entry: Ints, exit_: Ints, count: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """Make one port of those that no composition can tell apart; pairs that cannot meet cost IMPOSSIBLE."""
+    ports, classes = len(problem.ports), len(count)
+    leaves = np.zeros((ports, classes), dtype=np.int64)
+    arrives = np.zeros((classes, ports), dtype=np.int64)
+    leaves[exit_, island] = 1
+    arrives[island, entry] = 1
+    # An option of a class with a single island never meets another one of that class.
+    meet = leaves @ (1 - np.diag((count == 1).astype(np.int64))) @ arrives > 0
+    one_way = np.array(problem.transfer_ns, dtype=np.int64).reshape(ports, ports)
+    one_way, exits = _merge_rows(np.where(meet, one_way, -1))
+    one_way, entries = _merge_rows(one_way.T)
+    return entries[entry], exits[exit_], np.where(one_way.T < 0, IMPOSSIBLE, one_way.T)
+
+
+def _merge_rows(matrix: Ints) -> tuple[Ints, Ints]:
+    """Merge rows that agree wherever both have an entry (not -1); return the merged rows and the row of each."""
+    merged: list[Ints] = []
+    place = np.zeros(len(matrix), dtype=np.int64)
+    for i, row in enumerate(matrix):
+        for j, other in enumerate(merged):
+            if ((row == other) | (row < 0) | (other < 0)).all():
+                merged[j] = np.maximum(row, other)
+                place[i] = j
+                break
+        else:
+            place[i] = len(merged)
+            merged.append(row)
+    return np.array(merged, dtype=np.int64).reshape(len(merged), matrix.shape[1]), place
