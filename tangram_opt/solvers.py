@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
@@ -104,6 +104,9 @@ def solve(
     seed: int = 0,
     hint: Any = None,
     on_progress: Callable[[Progress], None] | None = None,
+    formulation: str = "auto",
+    parameters: Mapping[str, Any] | None = None,
+    on_model: Callable[[Any], None] | None = None,
 ) -> Result[Any]:
     """Solve an islands problem or a composition problem.
 
@@ -123,6 +126,12 @@ def solve(
         A solution to start from, for backends that can.
     on_progress : callable or None
         Called with :class:`Progress` from time to time.
+    formulation : str
+        Name of one of the backend's formulations; ``auto`` takes the one that it prefers.
+    parameters : mapping of str to value, optional
+        Parameters of the library behind the backend, by its own names.
+    on_model : callable or None
+        Called with every model of that library just before it is solved, for example to add constraints.
 
     Returns
     -------
@@ -146,7 +155,17 @@ def solve(
     reason = backend.unsupported(problem)
     if reason is not None:
         raise InputError(f"solver {backend.name!r} cannot take {problem.name!r}: {reason}")
-    return backend.solve(problem, SolveOptions(time_limit, threads, seed, hint, on_progress))
+    options = SolveOptions(
+        time_limit_s=time_limit,
+        threads=threads,
+        seed=seed,
+        hint=hint,
+        on_progress=on_progress,
+        formulation=formulation,
+        parameters=parameters or {},
+        on_model=on_model,
+    )
+    return backend.solve(problem, options)
 
 
 def _suited(problem: Problem) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import fields
 from importlib.metadata import EntryPoint
 from types import ModuleType, SimpleNamespace
 
@@ -148,10 +149,19 @@ def test_a_solver_that_cannot_take_the_problem_says_why_and_is_not_run(register)
 
 def test_arguments_reach_the_backend(register):
     fake = register("fake", Fake())
-    heard = []
-    hint = Partition("one", (("n",),))
-    solvers.solve(ISLANDS, "fake", time_limit=2.5, threads=3, seed=4, hint=hint, on_progress=heard.append)
-    assert fake.asked == [(ISLANDS, SolveOptions(2.5, 3, 4, hint, heard.append))]
+    expected = SolveOptions(
+        time_limit_s=2.5,
+        threads=3,
+        seed=4,
+        hint=Partition("one", (("n",),)),
+        on_progress=[].append,
+        formulation="arcs",
+        parameters={"cuts": 0},
+        on_model=[].append,
+    )
+    given = {field.name: getattr(expected, field.name) for field in fields(expected)}
+    solvers.solve(ISLANDS, "fake", time_limit=given.pop("time_limit_s"), **given)
+    assert fake.asked == [(ISLANDS, expected)]
 
 
 @pytest.mark.parametrize(("problem", "name"), [(ISLANDS, "agglomerative"), (COMPOSITION, "dp")])
