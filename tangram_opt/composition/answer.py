@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib.metadata import version
 
 from tangram_opt.composition.evaluation import check, evaluate
 from tangram_opt.data.composition import Composition, CompositionProblem, Pick
 from tangram_opt.result import Outcome, Result, StopReason
-
-
-def package_version() -> str:
-    """Version of this package, which the dynamic programs report as theirs."""
-    return version("tangram-opt")
 
 
 def placed(problem: CompositionProblem, options: Iterable[int]) -> Composition:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from time import monotonic
 
 from tangram_opt.backend import Problem, Progress, SolveOptions
-from tangram_opt.composition.answer import answer, package_version, placed
+from tangram_opt.composition.answer import answer, placed
+from tangram_opt.composition.base import CompositionBackend
 from tangram_opt.composition.evaluation import check, evaluate
 from tangram_opt.composition.exact import Best, BoxSearch
 from tangram_opt.composition.infeasible import why_infeasible
@@ -15,25 +16,18 @@ from tangram_opt.data.composition import Composition, CompositionProblem
 from tangram_opt.result import Result, StopReason
 
 
-class DynamicProgram:
+class DynamicProgram(CompositionBackend):
     """Exact, with a bound that holds whenever it is stopped."""
 
     name = "dp"
     summary = "exact dynamic program: box search over slowest stage and sync, proves its answers"
     exact = True
-
-    def version(self) -> str:
-        """Version of this package."""
-        return package_version()
-
-    def missing(self) -> str | None:
-        """Nothing is missing: numpy is always there."""
-        return None
+    formulation = "box search over slowest stage and sync"
 
     def unsupported(self, problem: Problem) -> str | None:
         """Say why it cannot take a problem."""
         if not isinstance(problem, CompositionProblem):
-            return "it solves composition problems only"
+            return super().unsupported(problem)
         if island_code([island.count for island in problem.islands]) is None:
             return "there are 2^62 or more ways to use the islands: merge equal islands into classes"
         return None
@@ -89,7 +83,7 @@ class DynamicProgram:
             wall_s=monotonic() - start,
             solver=self.name,
             solver_version=self.version(),
-            formulation="dynamic program over suffixes, box search over slowest stage and sync",
+            formulation=self.formulation,
             log=log,
         )
 
@@ -99,6 +93,3 @@ def _known(problem: CompositionProblem, hint: object) -> Best:
     if not isinstance(hint, Composition) or check(problem, hint):
         return Best()
     return Best(tuple(pick.option for pick in hint.picks), evaluate(problem, hint).objective_ns)
-
-
-dp = DynamicProgram()

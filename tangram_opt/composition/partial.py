@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tangram_opt.composition.answer import answer, placed
+from tangram_opt.composition.base import CompositionBackend
 from tangram_opt.composition.objective import closed_form_of_parts_ns
 from tangram_opt.composition.placement import depth_limit, positions
-from tangram_opt.data.composition import CompositionProblem, Option
+from tangram_opt.data.composition import Composition, CompositionProblem, Option
+from tangram_opt.result import Result, StopReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +22,15 @@ class Candidate:
         In the problem.
     option : Option
         The option.
+    island : int
+        Index of its island class.
     limit : int or None
         Most stages that may come after it.
     """
 
     index: int
     option: Option
+    island: int
     limit: int | None
 
 
@@ -81,13 +87,42 @@ def prepend(problem: CompositionProblem, candidate: Candidate, suffix: Partial) 
     return Partial(value_ns, bottleneck_ns, sum_ns, sync_ns, stages, candidate, suffix)
 
 
-def candidates(problem: CompositionProblem) -> list[tuple[Candidate, tuple[int, ...]]]:
-    """All options that fit in memory at least as the last of the pipeline, with the atoms behind their slices."""
-    classes = {island.name: island for island in problem.islands}
-    result = []
+def candidates_by_end(problem: CompositionProblem) -> list[list[Candidate]]:
+    """List, for each atom, the options that can end right before it and fit in memory as the last of the pipeline."""
+    by_end: list[list[Candidate]] = [[] for _ in range(problem.length + 1)]
     for index, option in enumerate(problem.options):
-        limit = depth_limit(option, classes[option.island], problem.micro_batches)
+        island = problem.class_index[option.island]
+        limit = depth_limit(option, problem.islands[island], problem.micro_batches)
         if limit is None or limit >= 0:
-            ends = tuple(first + option.length for first in positions(problem, option))
-            result.append((Candidate(index, option, limit), ends))
-    return result
+            for first in positions(problem, option):
+                by_end[first + option.length].append(Candidate(index, option, island, limit))
+    return by_end
+
+
+def better(one: Partial | None, other: Partial | None) -> Partial | None:
+    """Take the one with the smaller value, the first of equals."""
+    if one is None or (other is not None and other.value_ns < one.value_ns):
+        return other
+    return one
+
+
+def heuristic_answer(
+    solver: CompositionBackend,
+    problem: CompositionProblem,
+    best: Partial | None,
+    stop_reason: StopReason,
+    wall_s: float,
+) -> Result[Composition]:
+    """Re-evaluate what a heuristic found; it has no bound."""
+    return answer(
+        problem,
+        placed(problem, best.options()) if best else None,
+        bound=None,
+        claimed=best.value_ns if best else None,
+        stop_reason=stop_reason,
+        wall_s=wall_s,
+        solver=solver.name,
+        solver_version=solver.version(),
+        formulation=solver.formulation,
+        log=() if best else ("found no composition, which does not prove that there is none",),
+    )
