@@ -23,7 +23,7 @@ def main() -> None:
         found = search(load_planning_problem(path), UniformParallelizer())
         family = "paper" if path.name.startswith(PAPER_CLUSTERS) else "beyond"
         name = f"{family}-{path.stem}"
-        save(replace(found.best.problem, name=name), HERE / "composition" / f"{name}.json")
+        save(replace(found.composition_problem, name=name), HERE / "composition" / f"{name}.json")
 
 
 if __name__ == "__main__":

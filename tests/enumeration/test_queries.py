@@ -15,7 +15,7 @@ from tangram_opt.data.island import Island
 from tangram_opt.data.model import Atom, AtomRun, Model
 from tangram_opt.data.workload import TrainingRecipe, Workload
 from tangram_opt.enumeration.pairs import Pair
-from tangram_opt.enumeration.queries import PairAnswer, Query, QueryProgress, ask, run_queries
+from tangram_opt.enumeration.queries import Query, ask, run_queries
 from tangram_opt.parallelizers import Answer, ModelSlice, Parallelizer, Profile, SlicePlan, UniformParallelizer
 
 LAYER = Atom(
@@ -165,33 +165,22 @@ def test_the_scripted_parallelizer_has_the_interface() -> None:
     assert isinstance(Scripted(()), Parallelizer)
 
 
-def answers(workers: int) -> tuple[list[PairAnswer], list[QueryProgress]]:
-    progress: list[QueryProgress] = []
-    queries = [query(layers, n) for n in (1, 4, 16) for layers in range(1, 15)]
-    found, complete = run_queries(UniformParallelizer(), queries, workers=workers, on_progress=progress.append)
-    assert complete
-    assert [answer.query for answer in found] == queries
-    return found, progress
-
-
 def test_two_processes_answer_as_one_does() -> None:
-    alone, progress = answers(1)
+    queries = [query(layers, n) for n in (1, 4, 16) for layers in range(1, 15)]
+    alone = list(run_queries(UniformParallelizer(), queries))
+    assert [answer.query for answer in alone] == queries
     assert any(answer.plans for answer in alone)
     assert any(answer.reason for answer in alone)
-    assert progress == [QueryProgress(i + 1, len(alone)) for i in range(len(alone))]
-    assert answers(2) == (alone, progress)
+    assert list(run_queries(UniformParallelizer(), queries, workers=2)) == alone
 
 
-def test_an_interruption_keeps_the_answers_so_far() -> None:
-    def stop(progress: QueryProgress) -> None:
-        if progress.done == 2:
-            raise KeyboardInterrupt
-
-    found, complete = run_queries(UniformParallelizer(), [query(n) for n in (1, 2, 3)], on_progress=stop)
-    assert not complete
-    assert [answer.query for answer in found] == [query(1), query(2)]
+def test_answers_are_not_made_before_they_are_wanted() -> None:
+    parallelizer = Scripted((plan(10, None),))
+    answers = run_queries(parallelizer, [query(n) for n in (1, 2, 3)])
+    assert next(answers).query == query(1)
+    assert parallelizer.asked == [0]
 
 
 def test_no_queries_have_no_answers() -> None:
     for workers in (1, 2):
-        assert run_queries(UniformParallelizer(), [], workers=workers) == ([], True)
+        assert list(run_queries(UniformParallelizer(), [], workers=workers)) == []

@@ -1,0 +1,146 @@
+"""Whether a plan is what it says, by nothing but its planning problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tangram_opt.composition.objective import closed_form_ns
+from tangram_opt.data.plan import Plan, PlannedStage
+from tangram_opt.data.planning import PlanningProblem
+from tangram_opt.pipeline import simulate
+
+
+def check(problem: PlanningProblem, plan: Plan) -> tuple[str, ...]:
+    """Name every way in which a plan contradicts its problem or itself.
+
+    Parameters
+    ----------
+    problem : PlanningProblem
+        What was asked.
+    plan : Plan
+        The answer.
+
+    Returns
+    -------
+    tuple of str
+        One sentence each: names, batch and model figures, atoms and layers that do not add up, GPUs that do not
+        exist, are of another model or are used twice, micro-batches in flight, memory above the limit, and times
+        that do not follow from the stages. Empty for a sound plan.
+    """
+    if not plan.stages:
+        return ("stages: none, expected at least one",)
+    return (
+        *_figures(problem, plan),
+        *_contents(problem, plan),
+        *_gpus(problem, plan),
+        *_memory(problem, plan),
+        *_times(plan),
+    )
+
+
+def _figures(problem: PlanningProblem, plan: Plan) -> Iterator[str]:
+    model = problem.model
+    expected = {
+        "name": problem.name,
+        "cluster": problem.cluster.name,
+        "model": model.name,
+        "layers": model.layers,
+        "parameters": model.parameters,
+        "active_parameters": model.active_parameters,
+        "flops_per_token": model.flops_per_token(problem.sequence_length),
+        "cluster_gpus": problem.cluster.gpus,
+        "global_batch": problem.global_batch,
+        "sequence_length": problem.sequence_length,
+        "recipe": problem.recipe.name,
+    }
+    for name, value in expected.items():
+        if getattr(plan, name) != value:
+            yield f"{name}: {getattr(plan, name)!r}, expected {value!r}"
+    if plan.global_batch % plan.micro_batch:
+        yield f"micro_batch: {plan.micro_batch}, expected a divisor of the global batch {plan.global_batch}"
+    if problem.micro_batch is not None and plan.micro_batch != problem.micro_batch:
+        yield f"micro_batch: {plan.micro_batch}, expected {problem.micro_batch}"
+
+
+def _contents(problem: PlanningProblem, plan: Plan) -> Iterator[str]:
+    atoms = list(problem.model.atoms())
+    end = layers = 0
+    for number, stage in enumerate(plan.stages):
+        if stage.first_atom != end:
+            yield f"stages[{number}].first_atom: {stage.first_atom}, expected {end}, where the stage before it ends"
+        held = atoms[stage.first_atom : stage.first_atom + stage.atoms]
+        kinds = [atom.kind for atom in held]
+        if len(held) != stage.atoms:
+            yield f"stages[{number}].atoms: {stage.atoms} from {stage.first_atom} on, the model has {len(atoms)}"
+        if (stage.embedding, stage.head) != ("embedding" in kinds, "head" in kinds):
+            yield f"stages[{number}]: embedding {stage.embedding}, head {stage.head}, its atoms say otherwise"
+        if stage.layers != kinds.count("layer"):
+            yield f"stages[{number}].layers: {stage.layers}, its atoms hold {kinds.count('layer')}"
+        if stage.first_layer != (layers if stage.layers else None):
+            yield f"stages[{number}].first_layer: {stage.first_layer}, expected {layers if stage.layers else None}"
+        end = stage.first_atom + stage.atoms
+        layers += stage.layers
+    if end != len(atoms):
+        yield f"stages: they end at atom {end}, expected the {len(atoms)} atoms of the model"
+    if layers != problem.model.layers:
+        yield f"stages: they hold {layers} layers, expected the {problem.model.layers} layers of the model"
+
+
+def _gpus(problem: PlanningProblem, plan: Plan) -> Iterator[str]:
+    nodes = {node.name: node for node in problem.cluster.nodes}
+    taken: dict[tuple[str, int], int] = {}
+    peak = 0
+    for number, stage in enumerate(plan.stages):
+        if not stage.gpus:
+            yield f"stages[{number}].gpus: none, expected at least one"
+        for part in stage.gpus:
+            node = nodes.get(part.node)
+            if node is None:
+                yield f"stages[{number}].gpus: node {part.node!r} is not in the cluster"
+                continue
+            peak += part.count * node.gpu.peak_flops_per_s
+            if part.first_gpu + part.count > node.gpus:
+                last = part.first_gpu + part.count - 1
+                yield f"stages[{number}].gpus: GPU {last} of {part.node!r}, which has {node.gpus} GPUs"
+            for gpu in range(part.first_gpu, part.first_gpu + part.count):
+                other = taken.setdefault((part.node, gpu), number)
+                if other != number:
+                    yield f"stages[{number}].gpus: GPU {gpu} of {part.node!r} runs stage {other} already"
+    if plan.peak_flops_per_s > peak:
+        yield f"peak_flops_per_s: {plan.peak_flops_per_s}, the GPUs of the stages have {peak}"
+
+
+def _memory(problem: PlanningProblem, plan: Plan) -> Iterator[str]:
+    nodes = {node.name: node for node in problem.cluster.nodes}
+    for number, stage in enumerate(plan.stages):
+        in_flight = min(plan.micro_batches, len(plan.stages) - number)
+        if stage.in_flight != in_flight:
+            yield f"stages[{number}].in_flight: {stage.in_flight}, expected {in_flight} at this place under 1F1B"
+        there = min((nodes[part.node].gpu.memory_bytes for part in stage.gpus if part.node in nodes), default=0)
+        limit = there - problem.recipe.reserved_bytes
+        if stage.memory_limit_bytes > limit:
+            yield f"stages[{number}].memory_limit_bytes: {stage.memory_limit_bytes}, its GPUs have {limit}"
+        if stage.memory_bytes > stage.memory_limit_bytes:
+            yield f"stages[{number}]: it needs {stage.memory_bytes} bytes, the limit is {stage.memory_limit_bytes}"
+
+
+def _times(plan: Plan) -> Iterator[str]:
+    stages = plan.stages
+    transfers = [stage.transfer_ns for stage in stages[:-1]]
+    syncs = [stage.sync_ns for stage in stages]
+    iteration = closed_form_ns(plan.micro_batches, [stage.time_ns for stage in stages], transfers, syncs)
+    if plan.iteration_ns != iteration:
+        yield f"iteration_ns: {plan.iteration_ns}, expected {iteration} from the stages"
+    if stages[-1].transfer_ns:
+        yield f"stages[{len(stages) - 1}].transfer_ns: {stages[-1].transfer_ns}, expected 0 behind the last stage"
+    simulated = simulate(*_passes(stages), transfers, syncs, plan.micro_batches).makespan_ns
+    if plan.simulated_ns != simulated:
+        yield f"simulated_ns: {plan.simulated_ns}, expected {simulated} from the stages"
+    if plan.bound_ns is not None and plan.bound_ns > plan.iteration_ns:
+        yield f"bound_ns: {plan.bound_ns}, expected at most the iteration time {plan.iteration_ns}"
+    if (plan.outcome == "optimal") and plan.bound_ns != plan.iteration_ns:
+        yield f"outcome: optimal with bound {plan.bound_ns} ns and iteration time {plan.iteration_ns} ns"
+
+
+def _passes(stages: tuple[PlannedStage, ...]) -> tuple[list[int], list[int]]:
+    return [stage.forward_ns for stage in stages], [stage.backward_ns for stage in stages]

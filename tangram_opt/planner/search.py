@@ -1,0 +1,320 @@
+"""The search for a plan: one composition problem per micro-batch size, and the best of their solutions."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from tangram_opt.backend import Progress
+from tangram_opt.data.composition import Composition, CompositionProblem
+from tangram_opt.data.island import IslandsProblem
+from tangram_opt.data.planning import PlanningProblem
+from tangram_opt.data.workload import Workload
+from tangram_opt.enumeration import (
+    IMBALANCE,
+    PairAnswer,
+    PairReport,
+    Query,
+    QueryProgress,
+    composition_problem,
+    enumerate_pairs,
+    run_queries,
+)
+from tangram_opt.errors import InputError, NoPlanError
+from tangram_opt.islands import IslandGroup, agglomerate, build_islands, links
+from tangram_opt.parallelizers.interface import Parallelizer
+from tangram_opt.result import Outcome, Result, StopReason
+from tangram_opt.solvers import solve
+
+OnProgress = Callable[[QueryProgress | Progress], None]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One micro-batch size.
+
+    Attributes
+    ----------
+    workload : Workload
+        The iteration with this micro-batch.
+    options : int
+        Options of its composition problem.
+    result : Result
+        What the solver found.
+    """
+
+    workload: Workload
+    options: int
+    result: Result[Composition]
+
+
+@dataclass(frozen=True)
+class Search:
+    """Everything that a plan is made from.
+
+    Attributes
+    ----------
+    problem : PlanningProblem
+        What was asked.
+    parallelizer : Parallelizer
+        Who planned slices.
+    groups : tuple of IslandGroup
+        Island classes with their members.
+    trials : tuple of Trial
+        One per micro-batch size for which any slice has a plan.
+    best : Trial
+        The one with the shortest iteration.
+    composition_problem : CompositionProblem
+        That of the best trial.
+    complete : bool
+        Whether every query was answered and every composition problem was solved to its end.
+    pairs, queries : int
+        Slice/island pairs before pruning, and questions to the parallelizer, over all micro-batch sizes.
+    removed : mapping of str to int
+        Pairs removed, by pruning policy.
+    enumeration_s, composition_s : float
+        Time spent waiting for answers, and composing them.
+    """
+
+    problem: PlanningProblem
+    parallelizer: Parallelizer
+    groups: tuple[IslandGroup, ...]
+    trials: tuple[Trial, ...]
+    best: Trial
+    composition_problem: CompositionProblem
+    complete: bool
+    pairs: int
+    queries: int
+    removed: Mapping[str, int]
+    enumeration_s: float
+    composition_s: float
+
+    @property
+    def bound_ns(self) -> int | None:
+        """No plan from any options is faster, at any micro-batch size; None where that is not proven."""
+        bounds = [trial.result.bound for trial in self.trials if trial.result.outcome is not Outcome.INFEASIBLE]
+        if not self.complete or None in bounds:
+            return None
+        return min(bound for bound in bounds if bound is not None)
+
+
+def search(
+    problem: PlanningProblem,
+    parallelizer: Parallelizer,
+    *,
+    solver: str = "auto",
+    workers: int = 1,
+    time_limit_s: float | None = None,
+    threads: int = 1,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+) -> Search:
+    """Search for the fastest pipeline.
+
+    Parameters
+    ----------
+    problem : PlanningProblem
+        Cluster, model, batch.
+    parallelizer : Parallelizer
+        Plans slices on islands.
+    solver : str
+        Composes the slice plans.
+    workers : int
+        Processes that query the parallelizer.
+    time_limit_s : float or None
+        For each composition problem.
+    threads, seed : int
+        For the solver.
+    on_progress : callable or None
+        Told of queries and of the solver's progress.
+
+    Returns
+    -------
+    Search
+        With at least one composition. After an interruption (Ctrl-C) it is made from what was known by then.
+
+    Raises
+    ------
+    NoPlanError
+        There is none; the text says why.
+    """
+    partition = agglomerate(IslandsProblem(problem.name, problem.cluster, problem.tolerances))
+    groups = build_islands(problem.cluster, partition)
+    between = links(problem.cluster, groups)
+    _check_linked(groups, between)
+    compose = _Composer(problem, groups, between, solver, time_limit_s, threads, seed, on_progress)
+    workloads = _workloads(problem)
+    reports = [enumerate_pairs(parallelizer, problem.model, groups, load, problem.pruning) for load in workloads]
+    queries = [Query(pair, load) for load, report in zip(workloads, reports, strict=True) for pair in report.pairs]
+    started = time.perf_counter()
+    asked, reasons = 0, []
+    known: list[PairAnswer] = []
+    complete = True
+    try:
+        stream = run_queries(parallelizer, queries, workers=workers)
+        for number, answer in enumerate(stream, start=1):
+            known.append(answer)
+            asked += answer.queries
+            if answer.reason:
+                reasons.append(answer)
+            if on_progress is not None:
+                on_progress(QueryProgress(number, len(queries)))
+            last_of_its_load = number == len(queries) or queries[number].workload != answer.query.workload
+            if last_of_its_load:
+                answered, known = known, []
+                compose(answer.query.workload, answered)
+    except KeyboardInterrupt:
+        complete = False
+        if known:
+            compose(known[0].query.workload, known)
+    if compose.best is None or compose.best_problem is None:
+        raise NoPlanError(_why_not(problem, reports, reasons, compose.trials, complete))
+    removed: Counter[str] = Counter()
+    for report in reports:
+        removed.update(report.removed)
+    return Search(
+        problem=problem,
+        parallelizer=parallelizer,
+        groups=groups,
+        trials=tuple(compose.trials),
+        best=compose.best,
+        composition_problem=compose.best_problem,
+        complete=complete and all(trial.result.stop_reason is StopReason.PROVED for trial in compose.trials),
+        pairs=sum(report.total for report in reports),
+        queries=asked,
+        removed=dict(removed),
+        enumeration_s=time.perf_counter() - started - compose.elapsed_s,
+        composition_s=compose.elapsed_s,
+    )
+
+
+class _Composer:
+    """Composes the answers of one workload after the other and remembers the best; lets go of the rest."""
+
+    def __init__(
+        self,
+        problem: PlanningProblem,
+        groups: tuple[IslandGroup, ...],
+        links_bytes_per_s: tuple[tuple[int, ...], ...],
+        solver: str,
+        time_limit_s: float | None,
+        threads: int,
+        seed: int,
+        on_progress: OnProgress | None,
+    ) -> None:
+        self.problem = problem
+        self.groups = groups
+        self.links_bytes_per_s = links_bytes_per_s
+        self.solve = partial(
+            solve, solver=solver, time_limit=time_limit_s, threads=threads, seed=seed, on_progress=on_progress
+        )
+        self.trials: list[Trial] = []
+        self.best: Trial | None = None
+        self.best_problem: CompositionProblem | None = None
+        self.elapsed_s = 0.0
+
+    def __call__(self, workload: Workload, answers: Sequence[PairAnswer]) -> None:
+        """Solve the composition problem of one workload, unless no slice has a plan."""
+        if not any(answer.plans for answer in answers):
+            return
+        started = time.perf_counter()
+        problem = composition_problem(
+            self.problem.name, self.problem.model, self.groups, self.links_bytes_per_s, workload, answers
+        )
+        trial = Trial(workload, len(problem.options), self.solve(problem))
+        self.trials.append(trial)
+        objective = trial.result.objective
+        if objective is not None and (self.best is None or objective < (self.best.result.objective or 0)):
+            self.best, self.best_problem = trial, problem
+        self.elapsed_s += time.perf_counter() - started
+        if trial.result.stop_reason is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt
+
+
+def cost_of_using(found: Search, island: str, *, solver: str, time_limit_s: float | None) -> Result[Composition]:
+    """Solve the best trial's problem again with one more island of a class that must be used.
+
+    Parameters
+    ----------
+    found : Search
+        A finished search.
+    island : str
+        Name of an island class of which the best composition leaves at least one out.
+    solver, time_limit_s
+        As for the search.
+
+    Returns
+    -------
+    Result
+        Of the problem in which one more island of the class serves a slice.
+    """
+    problem = found.composition_problem
+    composition = found.best.result.solution
+    assert composition is not None
+    used = sum(problem.options[pick.option].island == island for pick in composition.picks)
+    if not used:
+        return solve(replace(problem, required=(island,)), solver, time_limit=time_limit_s)
+    # The class is split: as many islands as are in use, and one more that is required.
+    extra = f"{island} (one more)"
+    classes = []
+    for each in problem.islands:
+        if each.name == island:
+            classes += [replace(each, count=used), replace(each, name=extra, count=1)]
+        else:
+            classes.append(each)
+    copies = tuple(replace(option, island=extra) for option in problem.options if option.island == island)
+    forced = replace(problem, islands=tuple(classes), options=problem.options + copies, required=(extra,))
+    return solve(forced, solver, time_limit=time_limit_s)
+
+
+def _check_linked(groups: Sequence[IslandGroup], links_bytes_per_s: Sequence[Sequence[int]]) -> None:
+    """Refuse a cluster with islands that cannot reach one another: a pipeline would need the link."""
+    for a, here in enumerate(groups):
+        for b, there in enumerate(groups):
+            if (a != b or len(here.members) > 1) and not links_bytes_per_s[a][b]:
+                raise InputError(
+                    f"network: no link from island {here.island.name!r} to island {there.island.name!r}, expected a "
+                    "bandwidth above 0 between every two islands (leave out nodes that cannot be reached)"
+                )
+
+
+def _workloads(problem: PlanningProblem) -> list[Workload]:
+    batch = problem.global_batch
+    if problem.micro_batch is not None:
+        sizes = [problem.micro_batch]
+    else:
+        sizes = [size for size in range(1, batch + 1) if batch % size == 0]
+    return [Workload(batch, problem.sequence_length, size, problem.recipe) for size in sizes]
+
+
+def _why_not(
+    problem: PlanningProblem,
+    reports: Sequence[PairReport],
+    failed: Sequence[PairAnswer],
+    trials: Sequence[Trial],
+    complete: bool,
+) -> str:
+    """Say in one sentence which condition stands in the way."""
+    what = f"no plan for {problem.model.name} on {problem.cluster.name}: "
+    pruned = sum(report.removed[IMBALANCE] for report in reports)
+    hint = f" (the imbalance window removed {pruned} pairs; a wider one may find a plan)" if pruned else ""
+    if not complete:
+        return f"{what}the search was interrupted before one was found"
+    said = [line for trial in trials for line in trial.result.log]
+    if said:
+        return what + said[0] + hint
+    if failed:
+        smallest = min(failed, key=lambda answer: answer.query.pair.model_slice.length)
+        pair = smallest.query.pair
+        atoms = " + ".join(
+            f"{run.count} x {run.signature}" if run.count > 1 else run.signature for run in pair.model_slice.signature
+        )
+        return (
+            f"{what}no slice fits any island; the smallest asked for, {atoms} on {pair.island.name}, fails on "
+            f"{smallest.reason}{hint}"
+        )
+    counts = ", ".join(f"{name} {sum(report.removed[name] for report in reports)}" for name in reports[0].removed)
+    return f"{what}pruning left no slice/island pair to ask for (removed: {counts}){hint}"

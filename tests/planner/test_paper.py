@@ -1,0 +1,160 @@
+"""What the paper reports, on this project's own cost model: choices and trends, not seconds.
+
+Where the paper's choice is not reproduced the test states what is found instead; the README says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import tangram_opt
+from tangram_opt.data.composition import CompositionProblem, Option
+from tangram_opt.data.plan import Plan
+from tangram_opt.data.planning import PlanningProblem, Pruning
+from tangram_opt.documents import load_planning_problem
+from tangram_opt.parallelizers import UniformParallelizer
+from tangram_opt.planner import Search, plan_problem, search
+
+INSTANCES = Path(__file__).parents[2] / "instances" / "planning"
+
+
+@cache
+def problem_of(name: str) -> PlanningProblem:
+    return load_planning_problem(INSTANCES / f"{name}.json")
+
+
+@cache
+def search_of(name: str) -> Search:
+    return search(problem_of(name), UniformParallelizer())
+
+
+@cache
+def plan_of(name: str) -> Plan:
+    return plan_problem(problem_of(name))
+
+
+@cache
+def composition_problems_of(name: str) -> tuple[CompositionProblem, ...]:
+    """Composition problems of all micro-batch sizes that have options."""
+    asked = problem_of(name)
+    return tuple(
+        search(replace(asked, micro_batch=trial.workload.micro_batch), UniformParallelizer()).composition_problem
+        for trial in search_of(name).trials
+        if trial.result.solution is not None
+    )
+
+
+def best_with(name: str, keep: Callable[[Option], bool]) -> int | None:
+    """Best objective over all micro-batch sizes with the options that `keep` accepts; None where there is no plan."""
+    objectives = [
+        tangram_opt.solve(replace(problem, options=tuple(filter(keep, problem.options)))).objective
+        for problem in composition_problems_of(name)
+    ]
+    return min((objective for objective in objectives if objective is not None), default=None)
+
+
+def gpus_used(plan: Plan) -> set[str]:
+    return {stage.gpu for stage in plan.stages}
+
+
+@pytest.mark.parametrize("name", ["c1-16t4-gpt3-6.7b", "c1-16v100-gpt3-6.7b", "c3-4a100-gpt3-13b"])
+def test_one_island_gives_exactly_the_plan_of_the_inner_parallelizer(name: str) -> None:
+    found = search_of(name)
+    (group,) = found.groups
+    best = None
+    for trial in found.trials:
+        whole = UniformParallelizer()
+        pieces = whole.slice_model(found.problem.model)
+        model = pieces[0]
+        for piece in pieces[1:]:
+            model = whole.concatenate(model, piece)
+        for plan in whole.parallelize(model, group.island, trial.workload, 0).plans:
+            times = [stage.time_ns for stage in plan.stages]
+            total = (
+                (trial.workload.micro_batches - 1) * max(times)
+                + sum(times)
+                + 2 * sum(plan.inner_transfers_ns)
+                + max(stage.sync_ns for stage in plan.stages)
+            )
+            best = total if best is None else min(best, total)
+    assert found.best.result.objective == best
+
+
+def test_moe_10b_does_not_fit_the_v100s_alone() -> None:
+    name = "c1-8t4-8v100-moe-10b"
+    assert best_with(name, lambda option: option.island.startswith("V100")) is None
+    assert gpus_used(plan_of(name)) == {"T4", "V100-PCIE-16GB"}
+
+
+def test_moe_7b_fits_the_v100s_alone_but_the_t4s_save_recomputation() -> None:
+    name = "c1-8t4-8v100-moe-7.1b"
+    plan, alone = plan_of(name), best_with(name, lambda option: option.island.startswith("V100"))
+    assert alone is not None
+    # The paper leaves the T4s unused here; on this cost model they hold a small part of the layers.
+    assert plan.iteration_ns < alone
+    layers = {gpu: sum(stage.layers for stage in plan.stages if stage.gpu == gpu) for gpu in gpus_used(plan)}
+    assert layers["V100-PCIE-16GB"] > 2 * layers["T4"]
+
+
+def test_gpt3_on_t4_needs_a_pipeline_with_recomputation() -> None:
+    name = "c1-16t4-gpt3-6.7b"
+    plan = plan_of(name)
+    assert len(plan.stages) >= 4
+    assert all(stage.strategy["recompute"] != "none" for stage in plan.stages)
+    without = best_with(name, lambda option: option.strategy["recompute"] == "none")
+    assert without is None or without > 1.1 * plan.iteration_ns
+    shallow = best_with(name, lambda option: len(option.stages) == 1)
+    assert shallow is None or shallow > 1.5 * plan.iteration_ns
+
+
+def test_t4_and_v100_clusters_keep_the_papers_order_of_ratios() -> None:
+    names = ["16t4", "12t4-4v100", "8t4-8v100", "4t4-12v100", "16v100"]
+    times = [plan_of(f"c1-{name}-gpt3-6.7b").iteration_ns for name in names]
+    assert times == sorted(times, reverse=True)
+    assert 1.5 < times[0] / times[-1] < 2.2, "the paper has 47 s / 26 s = 1.8"
+
+
+def test_gpt3_13b_gains_from_v100_32_and_little_from_v100_16() -> None:
+    alone = plan_of("c3-4a100-gpt3-13b")
+    grown = plan_of("c3-4a100-8v100-gpt3-13b")
+    more = plan_of("c3-4a100-8v100-4v100-gpt3-13b")
+    assert 1.4 < alone.iteration_ns / grown.iteration_ns < 1.8, "the paper has 32 s / 20 s = 1.6"
+    # The paper gains nothing from the V100-16 node; here its slow links eat most of what its compute would give.
+    added_peak = more.peak_flops_per_s / grown.peak_flops_per_s
+    assert grown.simulated_ns / more.simulated_ns - 1 < (added_peak - 1) / 2
+
+
+def test_mixtral_puts_the_h100s_in_front_and_gives_them_more_layers() -> None:
+    name = "c2-8a100-8h100-mixtral-8x7b"
+    plan = plan_of(name)
+    assert plan.stages[0].gpu == "H100-NVL-94GB"
+    assert plan.stages[-1].gpu == "A100-80GB-PCIe"
+    h100 = sum(stage.layers for stage in plan.stages if stage.gpu == "H100-NVL-94GB")
+    assert h100 > plan.layers - h100
+    a100_in_front = best_with(
+        name, lambda option: option.island.startswith("A100") == (option.atoms[0].signature == "embedding")
+    )
+    assert a100_in_front is not None
+    assert a100_in_front > plan.iteration_ns
+
+
+@pytest.mark.parametrize("name", ["c1-8t4-8v100-gpt3-6.7b", "c1-8t4-8v100-moe-10b", "c2-4a100-4h100-mixtral-8x7b-16l"])
+def test_pruning_does_not_change_the_plan(name: str) -> None:
+    asked = replace(problem_of(name), micro_batch=plan_of(name).micro_batch)
+    naive = replace(asked, pruning=Pruning(redundancy=False, imbalance_window=None, infeasibility=False))
+    pruned, full = search(asked, UniformParallelizer()), search(naive, UniformParallelizer())
+    assert pruned.best.result.objective == full.best.result.objective
+    assert sum(pruned.removed.values()) > 0.8 * pruned.pairs
+    assert not any(full.removed.values())
+
+
+def test_four_islands_forty_layers_and_twenty_gpus_are_planned_and_proven() -> None:
+    found, plan = search_of("c3-4a100-8v100-4v100-4t4-gpt3-13b"), plan_of("c3-4a100-8v100-4v100-4t4-gpt3-13b")
+    assert len(found.groups) == 4
+    assert plan.outcome == "optimal"
+    assert sum(stage.layers for stage in plan.stages) == 40
