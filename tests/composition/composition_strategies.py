@@ -49,7 +49,7 @@ def problems(draw: st.DrawFn) -> CompositionProblem:
     names = [island.name for island in islands]
     ports = ("p", "q", "r")[: draw(st.integers(1, 3))]
     options = []
-    for _ in range(draw(st.integers(1, 14))):
+    for _ in range(draw(st.integers(1, 10))):
         first = draw(st.integers(0, len(atoms) - 1))
         last = draw(st.integers(first + 1, len(atoms)))
         held = draw(stages(last - first))
