@@ -1,0 +1,332 @@
+"""A composition problem prepared for formulations: placements instead of options, and nothing that cannot matter.
+
+A *run* is a longest stretch of equal atoms. A *placement* is an option in a place, as far as the place matters: the
+slice lies inside one run (*interior*: where in the run is left open), or it *crosses* from one run into another, which
+fixes its position. Only options that could be part of a best composition are placed: of options of one class with
+the same slice and ports, those that another one matches or beats in every respect are left out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+
+from tangram_opt.composition.placement import depth_limit
+from tangram_opt.data.composition import Composition, CompositionProblem, Option, SignatureRun
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """An option in a place.
+
+    Attributes
+    ----------
+    name : str
+        ``x_<option>_<first atom>``; for an interior one the first atom of its run.
+    option : int
+        Index in the problem.
+    island : int
+        Index of the island class.
+    first_run, last_run : int
+        The runs in which its slice begins and ends; equal where it is interior.
+    head, tail : int
+        How many atoms of `first_run` and of `last_run` it takes; both are its length where it is interior.
+    first_atoms : range
+        Where it may begin.
+    length, stages : int
+        Atoms and pipeline stages, S.
+    limit : int or None
+        The most stages that may come after it, D; None where there can never be more.
+    sum_ns, bottleneck_ns, sync_ns : int
+        Its share of the three parts of the objective.
+    entry, exit : int
+        Merged ports: column and row of the transfer times.
+    most : int
+        How often it can be used.
+    """
+
+    name: str
+    option: int
+    island: int
+    first_run: int
+    last_run: int
+    head: int
+    tail: int
+    first_atoms: range
+    length: int
+    stages: int
+    limit: int | None
+    sum_ns: int
+    bottleneck_ns: int
+    sync_ns: int
+    entry: int
+    exit: int
+    most: int
+
+    @property
+    def interior(self) -> bool:
+        """Whether it lies inside one run."""
+        return self.first_run == self.last_run
+
+    @property
+    def due(self) -> int | None:
+        """Due date S + D: counted from the back, its first stage is at most this one; None where it is free."""
+        return None if self.limit is None else self.stages + self.limit
+
+    def atoms_of(self, run: int, count: int) -> int:
+        """How many of the `count` atoms of a run it takes."""
+        if run == self.first_run:
+            return self.head
+        if run == self.last_run:
+            return self.tail
+        return count if self.first_run < run < self.last_run else 0
+
+
+@dataclass(frozen=True)
+class CompositionData:
+    """What formulations are built from.
+
+    Attributes
+    ----------
+    problem : CompositionProblem
+        Where it comes from.
+    runs : tuple of SignatureRun
+        The model, neighbouring runs unequal.
+    counts : tuple of int
+        Islands of each class.
+    required : tuple of int
+        Classes of which an island must be used.
+    placements : tuple of Placement
+        All that can matter.
+    stand_in : mapping of int to int
+        For each option that fits somewhere the one that is placed for it: itself, or one at least as good.
+    round_trip_ns : tuple of tuple of int
+        ``round_trip_ns[exit][entry]``: both ways over a boundary, by merged ports.
+    most_stages : int
+        No composition has more stages.
+    """
+
+    problem: CompositionProblem
+    runs: tuple[SignatureRun, ...]
+    counts: tuple[int, ...]
+    required: tuple[int, ...]
+    placements: tuple[Placement, ...]
+    stand_in: Mapping[int, int]
+    round_trip_ns: tuple[tuple[int, ...], ...]
+    most_stages: int
+
+    @property
+    def micro_batches(self) -> int:
+        """Micro-batches per iteration, n."""
+        return self.problem.micro_batches
+
+    @cached_property
+    def uniform_round_trip_ns(self) -> int | None:
+        """Both ways over a boundary where all boundaries cost the same; None where they do not."""
+        costs = {self.round_trip_ns[p][q] for p, q in self.meetings}
+        return None if len(costs) > 1 else max(costs, default=0)
+
+    @cached_property
+    def meetings(self) -> frozenset[tuple[int, int]]:
+        """Pairs of an exit and an entry port that can meet at a boundary."""
+        return frozenset(_meetings(self.placements, self.counts))
+
+    def most_stages_from(self, run: int) -> int:
+        """Most stages that the atoms from the beginning of a run on can have."""
+        return min(self.most_stages, sum(each.count for each in self.runs[run:]))
+
+    @cached_property
+    def _places(self) -> Mapping[int, tuple[Placement, ...]]:
+        places: defaultdict[int, tuple[Placement, ...]] = defaultdict(tuple)
+        for p in self.placements:
+            places[p.option] += (p,)
+        return places
+
+    def placements_of(self, composition: Composition) -> list[Placement]:
+        """Placements of a composition of the problem, front to back, stand-ins in place of options left out."""
+        return [
+            next(p for p in self._places[self.stand_in[pick.option]] if pick.first_atom in p.first_atoms)
+            for pick in composition.picks
+        ]
+
+    def within(self, bottleneck_ns: int, sync_ns: int) -> CompositionData:
+        """Keep the placements whose slowest stage and sync are within thresholds."""
+        kept = [p for p in self.placements if p.bottleneck_ns <= bottleneck_ns and p.sync_ns <= sync_ns]
+        return replace(self, placements=tuple(kept))
+
+
+def composition_data(problem: CompositionProblem) -> CompositionData:
+    """Prepare a problem.
+
+    Parameters
+    ----------
+    problem : CompositionProblem
+        The problem.
+
+    Returns
+    -------
+    CompositionData
+        Of the same optimum; every optimal composition of it is one of the problem.
+    """
+    runs = merged_runs(problem.atoms)
+    counts = tuple(min(island.count, problem.length) for island in problem.islands)
+    most_stages = _most_stages(problem, counts)
+    placed = [
+        place
+        for index, option in enumerate(problem.options)
+        for place in _placements(problem, runs, counts, most_stages, index, option)
+    ]
+    entry, exit_, round_trip_ns = _merge_ports(problem, placed, counts)
+    placed = [replace(p, entry=entry[p.entry], exit=exit_[p.exit]) for p in placed]
+    stand_in = _stand_ins(problem, placed)
+    return CompositionData(
+        problem=problem,
+        runs=runs,
+        counts=counts,
+        required=tuple(sorted({problem.class_index[name] for name in problem.required})),
+        placements=tuple(p for p in placed if stand_in[p.option] == p.option),
+        stand_in=stand_in,
+        round_trip_ns=round_trip_ns,
+        most_stages=most_stages,
+    )
+
+
+def merged_runs(runs: Iterable[SignatureRun]) -> tuple[SignatureRun, ...]:
+    """Make one run of neighbouring runs of one signature."""
+    return tuple(
+        SignatureRun(signature, sum(run.count for run in equal))
+        for signature, equal in groupby(runs, key=lambda run: run.signature)
+    )
+
+
+def _most_stages(problem: CompositionProblem, counts: Sequence[int]) -> int:
+    deepest = [0] * len(counts)
+    for option in problem.options:
+        island = problem.class_index[option.island]
+        deepest[island] = max(deepest[island], len(option.stages))
+    return min(problem.length, sum(count * deep for count, deep in zip(counts, deepest, strict=True)))
+
+
+def _placements(
+    problem: CompositionProblem,
+    runs: Sequence[SignatureRun],
+    counts: Sequence[int],
+    most_stages: int,
+    index: int,
+    option: Option,
+) -> Iterable[Placement]:
+    island = problem.class_index[option.island]
+    limit = depth_limit(option, problem.islands[island], problem.micro_batches)
+    if limit is not None and limit < 0:
+        return
+    if limit is not None and limit >= most_stages - len(option.stages):
+        limit = None
+    pieces = merged_runs(option.atoms)
+    begin = 0
+    for first, run in enumerate(runs):
+        last = first + len(pieces) - 1
+        if _fits(runs[first : last + 1], pieces):
+            interior = last == first
+            start = begin if interior else begin + run.count - pieces[0].count
+            yield Placement(
+                name=f"x_{index}_{start}",
+                option=index,
+                island=island,
+                first_run=first,
+                last_run=last,
+                head=pieces[0].count,
+                tail=pieces[-1].count,
+                first_atoms=range(start, start + (run.count - option.length if interior else 0) + 1),
+                length=option.length,
+                stages=len(option.stages),
+                limit=limit,
+                sum_ns=option.sum_ns,
+                bottleneck_ns=option.bottleneck_ns,
+                sync_ns=option.sync_ns,
+                entry=problem.port_index[option.entry_port],
+                exit=problem.port_index[option.exit_port],
+                most=min(counts[island], run.count // option.length) if interior else 1,
+            )
+        begin += run.count
+
+
+def _fits(runs: Sequence[SignatureRun], pieces: Sequence[SignatureRun]) -> bool:
+    """Whether a slice can begin in the first of some runs and end in the last, the runs between taken whole."""
+    if [run.signature for run in runs] != [piece.signature for piece in pieces]:
+        return False
+    whole = all(run.count == piece.count for run, piece in list(zip(runs, pieces, strict=True))[1:-1])
+    return whole and pieces[0].count <= runs[0].count and pieces[-1].count <= runs[-1].count
+
+
+def _stand_ins(problem: CompositionProblem, placed: Iterable[Placement]) -> dict[int, int]:
+    """For each placed option the best one that can stand in for it."""
+    groups: defaultdict[tuple[object, ...], dict[int, Placement]] = defaultdict(dict)
+    for p in placed:
+        groups[p.island, merged_runs(problem.options[p.option].atoms), p.entry, p.exit][p.option] = p
+    stand_in = {}
+    for group in groups.values():
+        kept: list[tuple[int, tuple[int, ...]]] = []
+        # In this order an option can be beaten only by one before it.
+        for respects, option in sorted((_respects(p), option) for option, p in group.items()):
+            better = next((o for o, r in kept if all(a <= b for a, b in zip(r, respects, strict=True))), option)
+            stand_in[option] = better
+            if better == option:
+                kept.append((option, respects))
+    return stand_in
+
+
+def _respects(p: Placement) -> tuple[int, ...]:
+    """What should be small."""
+    unlimited = 1 << 62
+    return (p.sum_ns, p.bottleneck_ns, p.sync_ns, p.stages, -(unlimited if p.limit is None else p.limit))
+
+
+def _meetings(placed: Iterable[Placement], counts: Sequence[int]) -> set[tuple[int, int]]:
+    """Pairs of an exit and an entry port that two placements can bring together.
+
+    One placement must be able to end at an atom where the other can begin, and they must not both need the only
+    island of a class.
+    """
+    ends: defaultdict[tuple[int, int], int] = defaultdict(int)
+    begins: defaultdict[tuple[int, int], int] = defaultdict(int)
+    for p in placed:
+        atoms = ((1 << len(p.first_atoms)) - 1) << p.first_atoms.start  # a set of atoms as bits
+        begins[p.entry, p.island] |= atoms
+        ends[p.exit, p.island] |= atoms << p.length
+    return {
+        (exit_, entry)
+        for (exit_, front), ending in ends.items()
+        for (entry, back), beginning in begins.items()
+        if ending & beginning and (front != back or counts[front] > 1)
+    }
+
+
+def _merge_ports(
+    problem: CompositionProblem, placed: Sequence[Placement], counts: Sequence[int]
+) -> tuple[dict[int, int], dict[int, int], tuple[tuple[int, ...], ...]]:
+    """Make one port of those whose transfer times agree wherever they can meet another port."""
+    meet = _meetings(placed, counts)
+    ports = range(len(problem.ports))
+    times = [[2 * problem.transfer_ns[p][q] if (p, q) in meet else None for q in ports] for p in ports]
+    exit_, rows = _merge_rows(times)
+    entry, columns = _merge_rows([list(column) for column in zip(*rows, strict=True)])
+    round_trip_ns = tuple(tuple(time or 0 for time in row) for row in zip(*columns, strict=True))
+    return entry, exit_, round_trip_ns
+
+
+def _merge_rows(rows: Sequence[Sequence[int | None]]) -> tuple[dict[int, int], list[list[int | None]]]:
+    merged: list[list[int | None]] = []
+    place: dict[int, int] = {}
+    for index, row in enumerate(rows):
+        for target, other in enumerate(merged):
+            if all(a is None or b is None or a == b for a, b in zip(row, other, strict=True)):
+                merged[target] = [b if a is None else a for a, b in zip(row, other, strict=True)]
+                place[index] = target
+                break
+        else:
+            place[index] = len(merged)
+            merged.append(list(row))
+    return place, merged

@@ -1,0 +1,121 @@
+"""Linear models in integers: named variables and named sparse rows, the same for every solver.
+
+Formulations are written once as such a model and handed to whatever solves it. All data are exact integers, and so is
+the judgement of a solution: a solver's floating point never decides what is feasible or what it costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import gcd
+
+Terms = Mapping[int, int]
+"""Coefficients by index of the variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """An integer variable.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    lower, upper : int
+        Its domain.
+    cost : int
+        Its weight in the objective, which is minimised.
+    follows : bool
+        Whether the other variables determine it, and integrality need not be asked for.
+    """
+
+    name: str
+    lower: int
+    upper: int
+    cost: int
+    follows: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A constraint ``lower <= sum of terms <= upper``; None where a side is open."""
+
+    name: str
+    terms: Terms
+    lower: int | None
+    upper: int | None
+
+
+@dataclass
+class LinearModel:
+    """Minimise constant + cost over integer variables, subject to rows.
+
+    Attributes
+    ----------
+    variables, rows : list
+        In the order in which they were added.
+    constant : int
+        Part of the objective.
+    """
+
+    constant: int = 0
+    variables: list[Variable] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+
+    def add_variable(self, name: str, lower: int, upper: int, cost: int = 0) -> int:
+        """Add an integer variable and return its index."""
+        self.variables.append(Variable(name, lower, upper, cost))
+        return len(self.variables) - 1
+
+    def add_binary(self, name: str, cost: int = 0) -> int:
+        """Add a variable that is 0 or 1 and return its index."""
+        return self.add_variable(name, 0, 1, cost)
+
+    def add_maximum(self, name: str, lower: int, upper: int, cost: int) -> int:
+        """Add a variable that rows push above sums of others, and return its index."""
+        self.variables.append(Variable(name, lower, upper, cost, follows=True))
+        return len(self.variables) - 1
+
+    def add_row(self, name: str, terms: Terms, *, lower: int | None = None, upper: int | None = None) -> None:
+        """Add a constraint; terms with a coefficient of 0 are left out."""
+        self.rows.append(Row(name, {index: c for index, c in terms.items() if c}, lower, upper))
+
+    @cached_property
+    def step(self) -> int:
+        """Objectives differ from `constant` by a multiple of it: the greatest common divisor of the costs."""
+        return gcd(*(variable.cost for variable in self.variables)) or 1
+
+    def objective(self, values: Sequence[int]) -> int:
+        """Cost of a solution."""
+        pairs = zip(self.variables, values, strict=True)
+        return self.constant + sum(variable.cost * value for variable, value in pairs)
+
+    def settled(self, values: Sequence[float]) -> list[int]:
+        """Make integers of a solution in floating point: round it, and put every maximum as low as its rows allow."""
+        exact = [round(value) for value in values[: len(self.variables)]]
+        lowest = {i: v.lower for i, v in enumerate(self.variables) if v.follows}
+        for row in self.rows:
+            for index in lowest.keys() & row.terms.keys():
+                rest = sum(c * exact[i] for i, c in row.terms.items() if i != index) - (row.upper or 0)
+                lowest[index] = max(lowest[index], -(rest // row.terms[index]))
+        for index, value in lowest.items():
+            exact[index] = value
+        return exact
+
+    def largest_magnitude(self) -> int:
+        """Largest sum of absolute terms that the objective or a row can have."""
+        sizes = [max(abs(v.lower), abs(v.upper)) for v in self.variables]
+        sums = [sum(abs(c) * sizes[i] for i, c in row.terms.items()) for row in self.rows]
+        return max(*sums, sum(abs(v.cost) * size for v, size in zip(self.variables, sizes, strict=True)), 0)
+
+    def violated(self, values: Sequence[int]) -> tuple[str, ...]:
+        """Names of the variables and rows whose limits a solution breaks."""
+        pairs = zip(self.variables, values, strict=True)
+        wrong = [variable.name for variable, value in pairs if not variable.lower <= value <= variable.upper]
+        for row in self.rows:
+            total = sum(coefficient * values[index] for index, coefficient in row.terms.items())
+            if (row.lower is not None and total < row.lower) or (row.upper is not None and total > row.upper):
+                wrong.append(row.name)
+        return tuple(wrong)
