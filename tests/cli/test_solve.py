@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from tangram_opt import documents
+from tangram_opt.cli import planning
 from tangram_opt.cli import solve as solve_command
 from tangram_opt.result import Outcome, Result, StopReason
 
@@ -113,6 +115,30 @@ def test_what_an_interrupted_solver_has_is_printed(tangram, folder, monkeypatch)
     ran = tangram("solve", folder / "composition-problem.json")
     assert ran.code == 0
     assert "feasible: 340 ns, bound 100 ns, gap 70.6 % (dp 1, interrupted" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("change", "limit", "stop_reason", "bound_is_kept"),
+    [
+        ({"outcome": "feasible"}, (), "interrupted", False),
+        ({"outcome": "feasible", "bound_ns": 1}, ("--time-limit", 5), "time limit", True),
+        ({"outcome": "feasible", "bound_ns": None}, ("--time-limit", 5), "time limit", False),
+        ({"outcome": "optimal"}, ("--time-limit", 5), "proved", True),
+    ],
+)
+def test_a_plan_that_is_not_proven_says_why(tangram, folder, monkeypatch, change, limit, stop_reason, bound_is_kept):
+    found = planning.plan_problem(documents.load_planning_problem(folder / "planning-problem.json"))
+    plan = replace(found, **change)
+    monkeypatch.setattr(planning, "plan_problem", lambda *_, **__: plan)
+    answer = tangram("solve", folder / "planning-problem.json", *limit, "--json").json
+    assert (answer["outcome"], answer["stop_reason"]) == (plan.outcome, stop_reason)
+    assert answer["bound"] == (plan.bound_ns if bound_is_kept else None)
+
+
+def test_a_plan_by_a_heuristic_is_not_called_optimal(tangram, folder):
+    instance = folder / "planning-problem.json"
+    answer = tangram("solve", instance, "--workers", 1, "--solver", "note-dp", "--json").json
+    assert (answer["solver"], answer["outcome"], answer["stop_reason"]) == ("note-dp", "feasible", "heuristic")
 
 
 def test_arguments_reach_the_solver(tangram, folder, monkeypatch):
