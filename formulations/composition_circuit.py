@@ -46,7 +46,7 @@ without a single first atom and a single last atom of other kinds.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -97,8 +97,8 @@ class Circuit:
         Variable of an island and the name of a placement.
     a, f : mapping of (Node, Node) to int
         Variables of the arcs.
-    slowest, sync : Maximum
-        The maxima, None in the core.
+    sync, slowest : Maximum
+        The maxima; the slowest stage may be free.
     """
 
     data: CompositionData
@@ -108,8 +108,8 @@ class Circuit:
     x: Mapping[tuple[int, str], int]
     a: Mapping[tuple[Node, Node], int]
     f: Mapping[tuple[Node, Node], int]
+    sync: Maximum
     slowest: Maximum | None = None
-    sync: Maximum | None = None
 
     def decode(self, values: Sequence[int]) -> Composition:
         """Follow the circuit from the depot."""
@@ -135,9 +135,9 @@ class Circuit:
             values[self.f[front, node]] = after
             after -= p.stages
         values[self.a[node, DEPOT]] = 1
-        if self.slowest is not None and self.sync is not None:
+        self.sync.encode(values, max(p.sync_ns for p in used))
+        if self.slowest is not None:
             self.slowest.encode(values, max(p.bottleneck_ns for p in used))
-            self.sync.encode(values, max(p.sync_ns for p in used))
         return values
 
 
@@ -154,20 +154,14 @@ def circuit(data: CompositionData) -> Circuit:
     Circuit
         The model.
     """
-    core = circuit_core(data)
-    places = [(i, p) for i, k in enumerate(core.islands) for p in data.placements if p.island == k]
-    limits = [1] * len(core.islands)
-    slowest = [Use(f"{p.name}_{i}", core.x[i, p.name], 1, i, p.bottleneck_ns) for i, p in places]
-    sync = [Use(f"{p.name}_{i}", core.x[i, p.name], 1, i, p.sync_ns) for i, p in places]
-    return replace(
-        core,
-        slowest=add_maximum(core.linear, "slowest", data.micro_batches - 1, slowest, limits),
-        sync=add_maximum(core.linear, "sync", 1, sync, limits),
-    )
+    model = circuit_without_slowest(data)
+    slowest = _uses(model.x, data, lambda p: p.bottleneck_ns)
+    weight, once = data.micro_batches - 1, [1] * len(model.islands)
+    return replace(model, slowest=add_maximum(model.linear, "slowest", weight, slowest, once))
 
 
-def circuit_core(data: CompositionData) -> Circuit:
-    """Build the model without the maxima: it minimises the sum of times and transfers."""
+def circuit_without_slowest(data: CompositionData) -> Circuit:
+    """Build the model without M: the slowest stage is free, for whoever limits it by leaving placements out."""
     model = LinearModel()
     islands = tuple(k for k, count in enumerate(data.counts) for _ in range(count))
     nodes = _nodes(data, islands)
@@ -197,7 +191,13 @@ def circuit_core(data: CompositionData) -> Circuit:
     for k in data.required:
         model.add_row(f"required_{k}", {index: 1 for (i, _), index in x.items() if islands[i] == k}, lower=1)
     _add_flow(model, data, islands, nodes, x, a, f)
-    return Circuit(data, model, islands, nodes, x, a, f)
+    sync = add_maximum(model, "sync", 1, _uses(x, data, lambda p: p.sync_ns), [1] * len(islands))
+    return Circuit(data, model, islands, nodes, x, a, f, sync)
+
+
+def _uses(x: Mapping[tuple[int, str], int], data: CompositionData, value_ns: Callable[[Placement], int]) -> list[Use]:
+    placements = {p.name: p for p in data.placements}
+    return [Use(f"{name}_{i}", index, 1, i, value_ns(placements[name])) for (i, name), index in x.items()]
 
 
 def add_circuit(model: Any, variables: Sequence[Any], circuit: Circuit) -> None:

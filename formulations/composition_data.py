@@ -152,10 +152,9 @@ class CompositionData:
             for pick in composition.picks
         ]
 
-    def within(self, bottleneck_ns: int, sync_ns: int) -> CompositionData:
-        """Keep the placements whose slowest stage and sync are within thresholds."""
-        kept = [p for p in self.placements if p.bottleneck_ns <= bottleneck_ns and p.sync_ns <= sync_ns]
-        return replace(self, placements=tuple(kept))
+    def within(self, bottleneck_ns: int) -> CompositionData:
+        """Keep the placements without a stage slower than a threshold."""
+        return replace(self, placements=tuple(p for p in self.placements if p.bottleneck_ns <= bottleneck_ns))
 
 
 def composition_data(problem: CompositionProblem) -> CompositionData:

@@ -75,16 +75,16 @@ class Deadline:
         Variable of each placement, by its name.
     z : mapping of int to mapping of int to int
         For each run that needs them the variables z by a.
-    slowest, sync : Maximum
-        The maxima, None in the core.
+    sync, slowest : Maximum
+        The maxima; the slowest stage may be free.
     """
 
     data: CompositionData
     linear: LinearModel
     x: Mapping[str, int]
     z: Mapping[int, Mapping[int, int]]
+    sync: Maximum
     slowest: Maximum | None = None
-    sync: Maximum | None = None
 
     def decode(self, values: Sequence[int]) -> Composition:
         """Put what a solution uses in order: by runs, and within a run so that the earliest due date comes last."""
@@ -101,9 +101,9 @@ class Deadline:
         for r, unary in self.z.items():
             behind = sum(p.stages for p in used if _comes_after(p, r))
             values[unary.get(behind, unary[max(unary)])] = 1
-        if self.slowest is not None and self.sync is not None:
+        self.sync.encode(values, max(p.sync_ns for p in used))
+        if self.slowest is not None:
             self.slowest.encode(values, max(p.bottleneck_ns for p in used))
-            self.sync.encode(values, max(p.sync_ns for p in used))
         return values
 
 
@@ -120,18 +120,14 @@ def deadline(data: CompositionData) -> Deadline:
     Deadline
         The model.
     """
-    core = deadline_core(data)
-    slowest = [Use(p.name, core.x[p.name], p.most, p.island, p.bottleneck_ns) for p in data.placements]
-    sync = [Use(p.name, core.x[p.name], p.most, p.island, p.sync_ns) for p in data.placements]
-    return replace(
-        core,
-        slowest=add_maximum(core.linear, "slowest", data.micro_batches - 1, slowest, data.counts),
-        sync=add_maximum(core.linear, "sync", 1, sync, data.counts),
-    )
+    model = deadline_without_slowest(data)
+    slowest = [Use(p.name, model.x[p.name], p.most, p.island, p.bottleneck_ns) for p in data.placements]
+    weight = data.micro_batches - 1
+    return replace(model, slowest=add_maximum(model.linear, "slowest", weight, slowest, data.counts))
 
 
-def deadline_core(data: CompositionData) -> Deadline:
-    """Build the model without the maxima: it minimises the sum of times and transfers."""
+def deadline_without_slowest(data: CompositionData) -> Deadline:
+    """Build the model without M: the slowest stage is free, for whoever limits it by leaving placements out."""
     round_trip_ns = data.uniform_round_trip_ns or 0
     model = LinearModel(constant=-round_trip_ns)
     x = {p.name: model.add_variable(p.name, 0, p.most, p.sum_ns + round_trip_ns) for p in data.placements}
@@ -148,7 +144,8 @@ def deadline_core(data: CompositionData) -> Deadline:
     z = {r: unary for r in range(len(data.runs)) if (unary := _add_due_dates(model, data, x, r))}
     for r in range(1, len(data.runs)):
         _add_after(model, data, x, r)
-    return Deadline(data, model, x, z)
+    sync = [Use(p.name, x[p.name], p.most, p.island, p.sync_ns) for p in data.placements]
+    return Deadline(data, model, x, z, add_maximum(model, "sync", 1, sync, data.counts))
 
 
 def _comes_after(p: Placement, r: int) -> bool:

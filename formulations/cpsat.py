@@ -6,125 +6,72 @@ the re-evaluated objective.
 
 from __future__ import annotations
 
-from importlib.metadata import version
-from importlib.util import find_spec
-from math import ceil
-from time import monotonic
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from formulations import composition_arc_flow
-from tangram_opt.backend import Problem, Progress, SolveOptions
-from tangram_opt.composition.answer import answer
-from tangram_opt.data.composition import Composition, CompositionProblem
-from tangram_opt.errors import InputError
-from tangram_opt.result import Result, StopReason
+from formulations.composition_circuit import Circuit, add_circuit
+from formulations.composition_data import CompositionData
+from formulations.composition_solvers import CompositionSolver, Model
+from formulations.linear import OpenModel
+from formulations.linear_cpsat import integer_bound, run_cpsat, solve_cpsat
+from formulations.search import Found, Search
+from tangram_opt.data.composition import Composition
 
 
-class CpSat:
-    """Composition problems as a positioned arc flow."""
+class CpSat(CompositionSolver):
+    """Composition problems as models of integer variables."""
 
     name = "cpsat"
-    summary = "CP-SAT on a positioned arc flow over layer boundaries, proves its answers"
-    exact = True
+    summary = "CP-SAT on deadline, sweep, circuit or arc-flow models, proves its answers"
+    library = "ortools"
+    formulation_names = ("deadline", "sweep", "circuit", "arc-flow")
 
-    def version(self) -> str:
-        """Version of OR-tools."""
-        return version("ortools")
+    def solve_linear(
+        self,
+        model: Model,
+        search: Search,
+        start: Sequence[int] | None,
+        on_values: Callable[[Sequence[int]], object],
+        on_bound: Callable[[int], object],
+    ) -> Found:
+        """Solve a model with CP-SAT; circuits get their own constraint."""
 
-    def missing(self) -> str | None:
-        """Name OR-tools where it is not installed."""
-        return None if find_spec("ortools") else "ortools"
+        def before(cpsat: Any, variables: list[Any]) -> None:
+            if isinstance(model, Circuit):
+                add_circuit(cpsat, variables, model)
+            if search.options.on_model is not None:
+                names = (variable.name for variable in model.linear.variables)
+                search.options.on_model(OpenModel(cpsat, dict(zip(names, variables, strict=True)), model))
 
-    def unsupported(self, problem: Problem) -> str | None:
-        """Say why it cannot take a problem."""
-        return None if isinstance(problem, CompositionProblem) else "it solves composition problems only"
+        return solve_cpsat(model.linear, search, start, on_values, on_bound, before)
 
-    def formulations(self, problem: Problem) -> tuple[str, ...]:  # noqa: ARG002 (the same for all)
-        """Name the one formulation."""
-        return ("arc-flow",)
+    def _search(self, name: str, data: CompositionData, search: Search, hint: Composition | None) -> bool:
+        if name != "arc-flow":
+            return super()._search(name, data, search, hint)
+        return self._arc_flow(search, hint)
 
-    def solve(self, problem: CompositionProblem, options: SolveOptions) -> Result[Composition]:
-        """Solve a composition problem.
-
-        Parameters
-        ----------
-        problem : CompositionProblem
-            The problem.
-        options : SolveOptions
-            All of them count; parameters are those of CP-SAT, and `on_model` gets the :class:`.ArcFlow`.
-
-        Returns
-        -------
-        Result
-            Optimal, infeasible, or what it has when it is stopped.
-
-        Raises
-        ------
-        InputError
-            The times are too long for CP-SAT's 64-bit integers, or a parameter does not exist.
-        """
+    def _arc_flow(self, search: Search, hint: Composition | None) -> bool:
+        """Solve the arc flow with its implications; return whether there is proven to be no composition."""
         from ortools.sat.python import cp_model
 
-        start = monotonic()
+        problem = search.problem
         flow = composition_arc_flow.build(problem)
-        if isinstance(options.hint, Composition):
-            composition_arc_flow.add_hint(problem, flow, options.hint)
-        if options.on_model is not None:
-            options.on_model(flow)
-        refused = flow.model.validate()
-        if refused:
-            raise InputError(f"problem {problem.name!r}: its times are too long for CP-SAT: {refused.splitlines()[0]}")
+        if hint is not None:
+            composition_arc_flow.add_hint(problem, flow, hint)
+        if search.options.on_model is not None:
+            search.options.on_model(flow)
         solver = cp_model.CpSolver()
-        solver.parameters.num_workers = options.threads
-        solver.parameters.random_seed = options.seed
-        if options.time_limit_s is not None:
-            solver.parameters.max_time_in_seconds = max(0.0, options.time_limit_s - (monotonic() - start))
-        for key, value in options.parameters.items():
-            try:
-                setattr(solver.parameters, key, value)
-            except (AttributeError, TypeError, ValueError) as error:
-                raise InputError(f"parameters.{key}: {value!r}, expected a parameter of CP-SAT: {error}") from error
-        callback, raised = _watch(options, start)
-        status = solver.solve(flow.model, callback)
-        if raised:
-            raise raised[0]
-        has_solution = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
-        composition = composition_arc_flow.read(problem, flow, solver) if has_solution else None
-        proved = status in (cp_model.OPTIMAL, cp_model.INFEASIBLE)
-        in_time = options.time_limit_s is None or monotonic() - start < options.time_limit_s
-        unproved = StopReason.INTERRUPTED if in_time else StopReason.TIME_LIMIT
-        return answer(
-            problem,
-            composition,
-            bound=ceil(solver.best_objective_bound) if has_solution else None,
-            claimed=round(solver.objective_value) if has_solution else None,
-            stop_reason=StopReason.PROVED if proved else unproved,
-            wall_s=monotonic() - start,
-            solver=self.name,
-            solver_version=self.version(),
-            formulation="arc-flow",
-        )
 
+        def found(values: Any) -> int:
+            return search.offer(composition_arc_flow.read(problem, flow, values))
 
-def _watch(options: SolveOptions, start: float) -> tuple[Any, list[Exception]]:
-    """Make a callback that reports each solution, and a list for what the report raises.
-
-    CP-SAT calls it outside the main thread, where an exception would be lost: it stops the search and is raised again
-    after it.
-    """
-    from ortools.sat.python.cp_model import CpSolverSolutionCallback
-
-    raised: list[Exception] = []
-
-    class Watch(CpSolverSolutionCallback):
-        def on_solution_callback(self) -> None:
-            if options.on_progress is None:
-                return
-            bound = ceil(self.best_objective_bound)
-            try:
-                options.on_progress(Progress(round(self.objective_value), bound, monotonic() - start))
-            except Exception as error:
-                raised.append(error)
-                self.stop_search()
-
-    return Watch(), raised
+        status = run_cpsat(flow.model, solver, search, found, lambda bound: search.prove(integer_bound(bound)))
+        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            objective_ns, claimed_ns = found(solver), round(solver.objective_value)
+            if status == cp_model.OPTIMAL and claimed_ns != objective_ns:
+                raise RuntimeError(
+                    f"{self.name} on {problem.name!r}: claims {claimed_ns} ns, re-evaluation gives {objective_ns} ns"
+                )
+            search.prove(integer_bound(solver.best_objective_bound))
+        return bool(status == cp_model.INFEASIBLE)

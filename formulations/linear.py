@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import gcd
+from typing import Any
 
 Terms = Mapping[int, int]
 """Coefficients by index of the variable."""
@@ -119,3 +120,22 @@ class LinearModel:
             if (row.lower is not None and total < row.lower) or (row.upper is not None and total > row.upper):
                 wrong.append(row.name)
         return tuple(wrong)
+
+
+@dataclass(frozen=True)
+class OpenModel:
+    """A model of the underlying library just before it is solved: users may add constraints to it.
+
+    Attributes
+    ----------
+    model : CpModel or Highs
+        The library's model.
+    variables : mapping of str to variable
+        Its variables by the names that the formulation gives them.
+    formulation : object
+        The formulation's own view, with its placements: Deadline, Circuit or ArcFlowMilp.
+    """
+
+    model: Any
+    variables: Mapping[str, Any]
+    formulation: Any

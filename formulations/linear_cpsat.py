@@ -35,7 +35,7 @@ def cpsat_model(linear: LinearModel) -> tuple[Any, list[Any]]:
     from ortools.sat.python import cp_model
 
     if linear.largest_magnitude() >= LARGEST * linear.step:
-        raise InputError(f"numbers up to {linear.largest_magnitude()} occur, CP-SAT takes less than 2^53")
+        raise InputError(f"sums up to {linear.largest_magnitude()} occur, expected less than 2^53 for CP-SAT")
     model = cp_model.CpModel()
     variables = [model.new_int_var(v.lower, v.upper, v.name) for v in linear.variables]
     for row in linear.rows:
@@ -49,13 +49,18 @@ def cpsat_model(linear: LinearModel) -> tuple[Any, list[Any]]:
     return model, variables
 
 
+def integer_bound(bound: float) -> int:
+    """Lower bound of an integer objective: what is above an integer by more than a rounding error proves the next."""
+    return ceil(bound - 1e-6)
+
+
 def solve_cpsat(
     linear: LinearModel,
     search: Search,
     start: Sequence[int] | None,
     on_values: Callable[[Sequence[int]], object],
     on_bound: Callable[[int], object],
-    extend: Callable[[Any, list[Any]], object] = lambda _model, _variables: None,
+    before: Callable[[Any, list[Any]], object],
 ) -> Found:
     """Solve a linear model.
 
@@ -69,8 +74,8 @@ def solve_cpsat(
         A solution to start from.
     on_values, on_bound : callable
         Told about better solutions and bounds while it runs.
-    extend : callable
-        Adds what is not linear to the model, given its variables.
+    before : callable
+        Gets the model and its variables before the solve, and may add constraints.
 
     Returns
     -------
@@ -80,28 +85,74 @@ def solve_cpsat(
     from ortools.sat.python import cp_model
 
     model, variables = cpsat_model(linear)
-    extend(model, variables)
-    if search.options.on_model is not None:
-        search.options.on_model(model)
+    before(model, variables)
     if start is not None:
         for variable, value in zip(variables, start, strict=True):
             model.add_hint(variable, value)
-    invalid = model.validate()
-    if invalid:
-        raise RuntimeError(f"CP-SAT refuses the model: {invalid}")
-
-    class Listener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
-        def on_solution_callback(self) -> None:
-            values = [self.value(variable) for variable in variables]
-            search.listen(lambda: on_values(values), self.stop_search)
 
     def bound_of(inner: float) -> int:
-        # The inner objective is an integer below 2^53, so whatever is above an integer proves the next one.
-        return linear.constant + linear.step * ceil(inner - 1e-6)
+        return linear.constant + linear.step * integer_bound(inner)
 
     solver = cp_model.CpSolver()
+    status = run_cpsat(
+        model,
+        solver,
+        search,
+        lambda values: on_values([values.value(variable) for variable in variables]),
+        lambda inner: on_bound(bound_of(inner)),
+    )
+    if status == cp_model.INFEASIBLE:
+        return Found(None, None, infeasible=True)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return Found(None, None)
+    values = linear.settled([solver.value(variable) for variable in variables])
+    return Found(values, bound_of(solver.best_objective_bound))
+
+
+def run_cpsat(
+    model: Any,
+    solver: Any,
+    search: Search,
+    on_solution: Callable[[Any], object],
+    on_bound: Callable[[float], object],
+) -> Any:
+    """Run CP-SAT within the limits of a search.
+
+    Parameters
+    ----------
+    model : CpModel
+        The model.
+    solver : CpSolver
+        Keeps the solution.
+    search : Search
+        Limits.
+    on_solution : callable
+        Gets an object with the method `value` of variables for every better solution.
+    on_bound : callable
+        Gets every better bound of the model's objective.
+
+    Returns
+    -------
+    CpSolverStatus
+        UNKNOWN also where it had to be left behind.
+
+    Raises
+    ------
+    InputError
+        CP-SAT does not take the numbers, or a parameter.
+    """
+    from ortools.sat.python import cp_model
+
+    refused = model.validate()
+    if refused:
+        raise InputError(f"problem {search.problem.name!r}: CP-SAT refuses the model: {refused.splitlines()[0]}")
+
+    class Listener(cp_model.CpSolverSolutionCallback):
+        def on_solution_callback(self) -> None:
+            search.listen(lambda: on_solution(self), self.stop_search)
+
     _set_parameters(solver.parameters, search)
-    solver.best_bound_callback = lambda inner: search.listen(lambda: on_bound(bound_of(inner)), solver.stop_search)
+    solver.best_bound_callback = lambda bound: search.listen(lambda: on_bound(bound), solver.stop_search)
     listener = Listener()
     status = cp_model.UNKNOWN
 
@@ -109,13 +160,7 @@ def solve_cpsat(
         nonlocal status
         status = solver.solve(model, listener)
 
-    if not search.run(run, solver.stop_search) or status == cp_model.UNKNOWN:
-        return Found(None, None)
-    if status == cp_model.MODEL_INVALID:
-        raise RuntimeError("CP-SAT refuses the model")
-    if status == cp_model.INFEASIBLE:
-        return Found(None, None, infeasible=True)
-    return Found([solver.value(variable) for variable in variables], bound_of(solver.best_objective_bound))
+    return status if search.run(run, solver.stop_search) else cp_model.UNKNOWN
 
 
 def _set_parameters(parameters: Any, search: Search) -> None:

@@ -110,6 +110,7 @@ def solve_highs(
     start: Sequence[int] | None,
     on_values: Callable[[Sequence[int]], object],
     on_bound: Callable[[int], object],
+    before: Callable[[Any, list[Any]], object],
 ) -> Found:
     """Solve a linear model.
 
@@ -123,6 +124,8 @@ def solve_highs(
         A solution to start from.
     on_values, on_bound : callable
         Told about better solutions and bounds while it runs.
+    before : callable
+        Gets the model and its variables before the solve, and may add constraints.
 
     Returns
     -------
@@ -142,8 +145,7 @@ def solve_highs(
     highspy.Highs.resetGlobalScheduler(True)
     highs = highs_model(linear)
     _set_options(highs, search)
-    if search.options.on_model is not None:
-        search.options.on_model(highs)
+    before(highs, highs.getVariables())
     if start is not None:
         solution = highspy.HighsSolution()
         pairs = zip(linear.variables, start, strict=True)

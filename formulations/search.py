@@ -85,10 +85,10 @@ class Search:
         self._report()
         return objective_ns
 
-    def prove(self, bound_ns: int) -> None:
-        """Take note of a lower bound."""
+    def prove(self, bound_ns: int | None) -> None:
+        """Take note of a lower bound; None proves nothing."""
         with self._lock:
-            if self.bound_ns is not None and bound_ns <= self.bound_ns:
+            if bound_ns is None or (self.bound_ns is not None and bound_ns <= self.bound_ns):
                 return
             self.bound_ns = bound_ns
         self._report()

@@ -23,7 +23,7 @@ PROBLEM = load_composition_problem(Path(__file__).parents[2] / "instances" / "co
 
 
 def solve(problem, **options):
-    return CpSat().solve(problem, SolveOptions(**options))
+    return CpSat().solve(problem, SolveOptions(formulation="arc-flow", **options))
 
 
 def test_it_is_a_backend():

@@ -1,0 +1,186 @@
+"""What the solvers of composition problems have in common: from a problem to an answer that was checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Final
+
+from formulations import composition_arc_flow_milp as arc_flow
+from formulations import composition_circuit as circuit
+from formulations import composition_deadline as deadline
+from formulations import composition_sweep as sweep
+from formulations.composition_data import CompositionData, composition_data
+from formulations.search import Found, Search
+from tangram_opt.backend import Problem, SolveOptions
+from tangram_opt.composition.answer import answer
+from tangram_opt.composition.evaluation import check
+from tangram_opt.composition.infeasible import why_infeasible
+from tangram_opt.data.composition import Composition, CompositionProblem
+from tangram_opt.errors import InputError
+from tangram_opt.result import Result, StopReason
+
+
+@dataclass(frozen=True, slots=True)
+class Formulation:
+    """A formulation by its name.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    not_exact : callable
+        Says why it does not apply to a problem; None where it does.
+    suits : str
+        Where it is exact, for the log.
+    """
+
+    name: str
+    not_exact: Callable[[CompositionData], str | None]
+    suits: str
+
+
+FORMULATIONS: Final = (
+    Formulation("deadline", deadline.not_exact, "all boundaries cost the same, so no order needs to be modelled"),
+    Formulation("sweep", sweep.not_exact, "slowest stage and sync can be fixed one after the other"),
+    Formulation("circuit", circuit.not_exact, "atoms are alike, so only the order of islands needs to be modelled"),
+    Formulation("arc-flow", arc_flow.not_exact, "every place of every option is modelled"),
+)
+"""Strongest first."""
+
+Model = deadline.Deadline | circuit.Circuit | arc_flow.ArcFlowMilp
+
+_BUILD: Final[dict[str, Callable[[CompositionData], Model]]] = {
+    "deadline": deadline.deadline,
+    "circuit": circuit.circuit,
+    "arc-flow": arc_flow.arc_flow,
+}
+
+
+class CompositionSolver:
+    """A backend for composition problems that offers formulations.
+
+    Subclasses say which library they use and how it solves a model.
+    """
+
+    name: str
+    library: str
+    formulation_names: tuple[str, ...]
+    exact = True
+
+    def version(self) -> str:
+        """Version of the library."""
+        return version(self.library)
+
+    def missing(self) -> str | None:
+        """Name the library where it is not installed."""
+        return None if find_spec(self.library) else self.library
+
+    def unsupported(self, problem: Problem) -> str | None:
+        """Say why it cannot take a problem."""
+        return None if isinstance(problem, CompositionProblem) else "it solves composition problems only"
+
+    def formulations(self, problem: Problem) -> tuple[str, ...]:
+        """Name the formulations that are exact for a problem, strongest first."""
+        if not isinstance(problem, CompositionProblem):
+            return ()
+        data = composition_data(problem)
+        return tuple(f.name for f in FORMULATIONS if f.name in self.formulation_names and not f.not_exact(data))
+
+    def solve(self, problem: CompositionProblem, options: SolveOptions) -> Result[Composition]:
+        """Solve a composition problem.
+
+        Parameters
+        ----------
+        problem : CompositionProblem
+            The problem.
+        options : SolveOptions
+            All of them count; `on_model` gets an :class:`.OpenModel`, in a sweep one for each model.
+
+        Returns
+        -------
+        Result
+            Optimal where bound and re-evaluated objective are equal; infeasible, with the reason in the log; or what
+            is known when it stops before.
+
+        Raises
+        ------
+        InputError
+            The formulation is unknown or not exact for the problem, a parameter is wrong, or numbers are too large.
+        """
+        search = Search(problem, options)
+        data = composition_data(problem)
+        formulation = self._chosen(data, options.formulation)
+        log = [f"{formulation.name}: {formulation.suits}"]
+        hint = options.hint if isinstance(options.hint, Composition) and not check(problem, options.hint) else None
+        if hint is not None and options.on_model is None:
+            search.offer(hint)
+        infeasible = not data.placements or self._search(formulation.name, data, search, hint)
+        if infeasible and search.best is not None:
+            raise RuntimeError(f"{self.name} on {problem.name!r}: called infeasible, but there is a solution")
+        if infeasible and options.on_model is None:
+            log.append(why_infeasible(problem, search.stopped))
+        unproved = StopReason.INTERRUPTED if options.time_limit_s is None else StopReason.TIME_LIMIT
+        return answer(
+            problem,
+            search.best,
+            bound=None if infeasible else search.bound_ns,
+            claimed=search.objective_ns,
+            stop_reason=StopReason.PROVED if infeasible else unproved,
+            wall_s=search.elapsed_s,
+            solver=self.name,
+            solver_version=self.version(),
+            formulation=formulation.name,
+            log=tuple(log),
+        )
+
+    def solve_linear(
+        self,
+        model: Model,
+        search: Search,
+        start: Sequence[int] | None,
+        on_values: Callable[[Sequence[int]], object],
+        on_bound: Callable[[int], object],
+    ) -> Found:
+        """Solve a model with the library."""
+        raise NotImplementedError
+
+    def _chosen(self, data: CompositionData, name: str) -> Formulation:
+        offered = [each for each in FORMULATIONS if each.name in self.formulation_names]
+        if name == "auto":
+            return next(each for each in offered if each.not_exact(data) is None)
+        for each in offered:
+            if each.name == name:
+                reason = each.not_exact(data)
+                if reason is not None:
+                    raise InputError(f"formulation {name!r} is not exact for {data.problem.name!r}: {reason}")
+                return each
+        names = ", ".join(each.name for each in offered)
+        raise InputError(f"unknown formulation {name!r} of solver {self.name!r}: expected one of auto, {names}")
+
+    def _search(self, name: str, data: CompositionData, search: Search, hint: Composition | None) -> bool:
+        """Search for the best composition; return whether there is proven to be none."""
+        if name == "sweep":
+            swept = sweep.Sweep(data, search, lambda model: self._solve_model(model, search, None, lambda _: None))
+            swept.run()
+            return not swept.open and search.best is None
+        model = _BUILD[name](data)
+        found = self._solve_model(model, search, hint, search.prove)
+        search.prove(found.bound)
+        return found.infeasible
+
+    def _solve_model(
+        self, model: Model, search: Search, hint: Composition | None, on_bound: Callable[[int], object]
+    ) -> Found:
+        start = None if hint is None else model.encode(hint)
+        found = self.solve_linear(model, search, start, lambda values: search.offer(model.decode(values)), on_bound)
+        if found.values is not None:
+            objective_ns, claimed_ns = search.offer(model.decode(found.values)), model.linear.objective(found.values)
+            if model.slowest is not None and claimed_ns != objective_ns:
+                raise RuntimeError(
+                    f"{self.name} on {search.problem.name!r}: claims {claimed_ns} ns, "
+                    f"re-evaluation gives {objective_ns} ns"
+                )
+        return found

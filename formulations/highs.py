@@ -1,0 +1,37 @@
+"""The solver ``highs``: HiGHS through highspy as a backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from formulations.composition_solvers import CompositionSolver, Model
+from formulations.linear import OpenModel
+from formulations.linear_highs import solve_highs
+from formulations.search import Found, Search
+
+
+class HighsSolver(CompositionSolver):
+    """Composition problems as mixed-integer linear models."""
+
+    name = "highs"
+    summary = "HiGHS (MILP) on deadline, sweep, circuit or arc-flow models, proves its answers"
+    library = "highspy"
+    formulation_names = ("deadline", "sweep", "circuit", "arc-flow")
+
+    def solve_linear(
+        self,
+        model: Model,
+        search: Search,
+        start: Sequence[int] | None,
+        on_values: Callable[[Sequence[int]], object],
+        on_bound: Callable[[int], object],
+    ) -> Found:
+        """Solve a model with HiGHS."""
+
+        def before(highs: Any, variables: list[Any]) -> None:
+            if search.options.on_model is not None:
+                names = (variable.name for variable in model.linear.variables)
+                search.options.on_model(OpenModel(highs, dict(zip(names, variables, strict=True)), model))
+
+        return solve_highs(model.linear, search, start, on_values, on_bound, before)
