@@ -10,7 +10,7 @@ help:  ## List the targets.
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST)
 
 test: lint  ## Check style and types, then run the tests.
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --maxprocesses 4
 
 lint: .venv/.ready-dev  ## Check style (ruff) and types (mypy, strict).
 	$(BIN)/ruff check
