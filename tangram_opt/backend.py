@@ -100,6 +100,10 @@ class Backend(Protocol):
         """Say why it cannot take `problem`; None where it can."""
         ...
 
+    def formulations(self, problem: Problem) -> tuple[str, ...]:
+        """Name the formulations in which it can take `problem`, which it supports; the preferred one first."""
+        ...
+
     def solve(self, problem: Any, options: SolveOptions) -> Result[Any]:
         """Solve `problem`, which it supports; every solution is re-evaluated without the solver."""
         ...

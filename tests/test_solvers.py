@@ -43,6 +43,9 @@ class Fake:
     def unsupported(self, problem):
         return self._unsupported
 
+    def formulations(self, problem):
+        return ("fake",)
+
     def solve(self, problem, options):
         self.asked.append((problem, options))
         partition = Partition(problem.name, (("n",),))

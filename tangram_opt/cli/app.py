@@ -12,7 +12,7 @@ import typer
 from pydantic import ValidationError
 
 from tangram_opt import __version__
-from tangram_opt.cli import check, islands, plan, schema, show, solve, solvers
+from tangram_opt.cli import check, compare, islands, plan, schema, show, solve, solvers
 from tangram_opt.errors import NoPlanError, TangramError
 
 ANSWER_IS_NO = 1
@@ -24,13 +24,17 @@ PIPE_CLOSED = 141
 app = typer.Typer(
     name="tangram-opt",
     help="Plan training pipelines for large models on mixed GPU clusters.",
-    epilog="Exit codes: 0 done, 1 the answer is no (no plan, infeasible, check failed), 2 bad usage or bad input.",
+    epilog=(
+        "Exit codes: 0 done, 1 the answer is no (no plan, infeasible, check failed, solvers disagree), "
+        "2 bad usage or bad input."
+    ),
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.command()(plan.plan)
 app.command()(solve.solve)
 app.command()(check.check)
+app.command()(compare.compare)
 app.command()(show.show)
 app.command()(islands.islands)
 app.command()(schema.schema)

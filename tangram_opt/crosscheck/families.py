@@ -61,7 +61,7 @@ def generate(family: str, size: Size, seed: int) -> CompositionProblem:
 
 
 def random_problems(count: int, seed: int) -> Iterator[CompositionProblem]:
-    """Make small problems of all families in turn.
+    """Make small problems of all families: half of them structured, three of eight wild, one of eight infeasible.
 
     Parameters
     ----------
@@ -75,12 +75,17 @@ def random_problems(count: int, seed: int) -> Iterator[CompositionProblem]:
     CompositionProblem
         With at most eight layers and four islands in few classes.
     """
-    names = sorted(FAMILIES)
+    infeasible = sorted(family for family in FAMILIES if family.startswith("infeasible"))
+    structured = sorted(set(FAMILIES) - set(infeasible) - {"wild", "huge"})
     for number in range(count):
         rng = random.Random(f"{seed}-{number}")
         islands = _integer(rng, 2, 4)
         size = Size(_integer(rng, 3, 8), islands, _integer(rng, 1, min(islands, 3)))
-        family = names[number % len(names)]
+        turn, place = divmod(number, 8)
+        if place < 4:
+            family = structured[(4 * turn + place) % len(structured)]
+        else:
+            family = "wild" if place < 7 else infeasible[turn % len(infeasible)]
         yield replace(generate(family, size, 1_000_000 * seed + number), name=f"{family}-{size}-{seed}.{number}")
 
 
