@@ -3,7 +3,7 @@
 Sets, data, variables, objective and constraints (1) to (8) are those of that module, over the placements of
 :mod:`formulations.composition_data` in all their places. The implications become linear with B, the most stages that
 can be behind a boundary:
-    (9)  stages_p   after_i >= after_(i + len) + S_o - B (1 - use_p);  after_L = 0
+    (9)  stages_p   after_i >= after_(i + len) + S_o - (B + S_o) (1 - use_p);  after_L = 0
     (10) depth_b    after_b <= D_o + B (1 - use_p) for all p that end at b, added up: at most one of them is used, so
                     after_b + sum over P-(b) of (B - D_o) use_p <= B
 

@@ -37,7 +37,8 @@ Constraints
     (memory_v)     sum_w f_{v,w} <= sum over p in P_v of D_p x_{i,p}
     (order_i)      of islands of one class the first in the list comes first in the pipeline: F_i >= F_i' + S_i',
                    F and S the stages after an island and its own
-    and those of the maxima.
+    and those of due dates (:mod:`formulations.composition_due_dates`), which the flow implies and the relaxation does
+    not, and of the maxima.
 
 The flow f rules out circuits that leave the depot aside. Exact where the model is one run of equal atoms, with or
 without a single first atom and a single last atom of other kinds.
@@ -52,6 +53,7 @@ from itertools import pairwise
 from typing import Any
 
 from formulations.composition_data import CompositionData, Placement
+from formulations.composition_due_dates import Unary, add_due_dates, encode_due_dates
 from formulations.composition_minmax import Maximum, Use, add_maximum
 from formulations.linear import LinearModel
 from tangram_opt.composition.answer import placed
@@ -97,6 +99,8 @@ class Circuit:
         Variable of an island and the name of a placement.
     a, f : mapping of (Node, Node) to int
         Variables of the arcs.
+    z : mapping of int to mapping of int to int
+        Variables of the due dates.
     sync, slowest : Maximum
         The maxima; the slowest stage may be free.
     """
@@ -108,6 +112,7 @@ class Circuit:
     x: Mapping[tuple[int, str], int]
     a: Mapping[tuple[Node, Node], int]
     f: Mapping[tuple[Node, Node], int]
+    z: Unary
     sync: Maximum
     slowest: Maximum | None = None
 
@@ -135,6 +140,7 @@ class Circuit:
             values[self.f[front, node]] = after
             after -= p.stages
         values[self.a[node, DEPOT]] = 1
+        encode_due_dates(values, self.z, used)
         self.sync.encode(values, max(p.sync_ns for p in used))
         if self.slowest is not None:
             self.slowest.encode(values, max(p.bottleneck_ns for p in used))
@@ -191,8 +197,17 @@ def circuit_without_slowest(data: CompositionData) -> Circuit:
     for k in data.required:
         model.add_row(f"required_{k}", {index: 1 for (i, _), index in x.items() if islands[i] == k}, lower=1)
     _add_flow(model, data, islands, nodes, x, a, f)
+    z = add_due_dates(model, data, _variables(x))
     sync = add_maximum(model, "sync", 1, _uses(x, data, lambda p: p.sync_ns), [1] * len(islands))
-    return Circuit(data, model, islands, nodes, x, a, f, sync)
+    return Circuit(data, model, islands, nodes, x, a, f, z, sync)
+
+
+def _variables(x: Mapping[tuple[int, str], int]) -> dict[str, list[int]]:
+    """Variables of each placement over all islands."""
+    variables: defaultdict[str, list[int]] = defaultdict(list)
+    for (_, name), index in x.items():
+        variables[name].append(index)
+    return variables
 
 
 def _uses(x: Mapping[tuple[int, str], int], data: CompositionData, value_ns: Callable[[Placement], int]) -> list[Use]:

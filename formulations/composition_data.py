@@ -134,6 +134,12 @@ class CompositionData:
         """Pairs of an exit and an entry port that can meet at a boundary."""
         return frozenset(_meetings(self.placements, self.counts))
 
+    @property
+    def impossible(self) -> bool:
+        """Whether the placements cannot cover the model or use a required class, whatever is chosen."""
+        covered = {a for p in self.placements for a in range(p.first_atoms[0], p.first_atoms[-1] + p.length)}
+        return len(covered) < self.problem.length or not {*self.required} <= {p.island for p in self.placements}
+
     def most_stages_from(self, run: int) -> int:
         """Most stages that the atoms from the beginning of a run on can have."""
         return min(self.most_stages, sum(each.count for each in self.runs[run:]))

@@ -43,8 +43,8 @@ class Formulation:
 
 
 FORMULATIONS: Final = (
-    Formulation("deadline", deadline.not_exact, "all boundaries cost the same, so no order needs to be modelled"),
     Formulation("sweep", sweep.not_exact, "slowest stage and sync can be fixed one after the other"),
+    Formulation("deadline", deadline.not_exact, "all boundaries cost the same, so no order needs to be modelled"),
     Formulation("circuit", circuit.not_exact, "atoms are alike, so only the order of islands needs to be modelled"),
     Formulation("arc-flow", arc_flow.not_exact, "every place of every option is modelled"),
 )
@@ -117,7 +117,7 @@ class CompositionSolver:
         hint = options.hint if isinstance(options.hint, Composition) and not check(problem, options.hint) else None
         if hint is not None and options.on_model is None:
             search.offer(hint)
-        infeasible = not data.placements or self._search(formulation.name, data, search, hint)
+        infeasible = data.impossible or self._search(formulation.name, data, search, hint)
         if infeasible and search.best is not None:
             raise RuntimeError(f"{self.name} on {problem.name!r}: called infeasible, but there is a solution")
         if infeasible and options.on_model is None:

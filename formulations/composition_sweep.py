@@ -94,6 +94,10 @@ class Sweep:
                     gap_left = self.price_ns(slowest) + found.bound
                     self.unproven_ns = gap_left if self.unproven_ns is None else min(self.unproven_ns, gap_left)
             else:
+                # What is known of F(b_m) bounds all thresholds up to it.
+                heappop(self.open)
+                self.push(interval.low, middle, max(interval.least_ns, found.bound or 0))
+                self.push(middle + 1, interval.high, interval.least_ns)
                 break
             self.push(middle + 1, interval.high, interval.least_ns)
             self.trim()

@@ -97,7 +97,7 @@ def highs_model(linear: LinearModel) -> Any:
     lp.a_matrix_.value_ = np.array(values, dtype=np.float64)
     lp.col_names_ = [v.name for v in linear.variables]
     lp.row_names_ = [r.name for r in linear.rows]
-    highs = highspy.Highs()
+    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     highs.setOptionValue("output_flag", False)
     if highs.passModel(lp) == highspy.HighsStatus.kError:
         raise RuntimeError("HiGHS refuses the model")
