@@ -70,7 +70,7 @@ class Search:
     composition_problem : CompositionProblem
         That of the best trial.
     complete : bool
-        Whether every query was answered and every composition problem was solved to its end.
+        Whether every query was answered, and a solver was given every composition problem.
     pairs, queries : int
         Slice/island pairs before pruning, and questions to the parallelizer, over all micro-batch sizes.
     removed : mapping of str to int
@@ -140,6 +140,8 @@ def search(
     ------
     NoPlanError
         There is none; the text says why.
+    KeyboardInterrupt
+        It was interrupted before it had any plan.
     """
     partition = agglomerate(IslandsProblem(problem.name, problem.cluster, problem.tolerances))
     groups = build_islands(problem.cluster, partition)
@@ -171,7 +173,9 @@ def search(
         if known:
             compose(known[0].query.workload, known)
     if compose.best is None or compose.best_problem is None:
-        raise NoPlanError(_why_not(problem, reports, reasons, compose.trials, complete))
+        if not complete:
+            raise KeyboardInterrupt
+        raise NoPlanError(_why_not(problem, reports, reasons, compose.trials))
     removed: Counter[str] = Counter()
     for report in reports:
         removed.update(report.removed)
@@ -182,7 +186,7 @@ def search(
         trials=tuple(compose.trials),
         best=compose.best,
         composition_problem=compose.best_problem,
-        complete=complete and all(trial.result.stop_reason is StopReason.PROVED for trial in compose.trials),
+        complete=complete,
         pairs=sum(report.total for report in reports),
         queries=asked,
         removed=dict(removed),
@@ -295,14 +299,11 @@ def _why_not(
     reports: Sequence[PairReport],
     failed: Sequence[PairAnswer],
     trials: Sequence[Trial],
-    complete: bool,
 ) -> str:
     """Say in one sentence which condition stands in the way."""
     what = f"no plan for {problem.model.name} on {problem.cluster.name}: "
     pruned = sum(report.removed[IMBALANCE] for report in reports)
     hint = f" (the imbalance window removed {pruned} pairs; a wider one may find a plan)" if pruned else ""
-    if not complete:
-        return f"{what}the search was interrupted before one was found"
     said = [line for trial in trials for line in trial.result.log]
     if said:
         return what + said[0] + hint
