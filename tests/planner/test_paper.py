@@ -7,20 +7,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
 
 import tangram_opt
 from tangram_opt.data.composition import CompositionProblem, Option
+from tangram_opt.data.island import Island
 from tangram_opt.data.plan import Plan
 from tangram_opt.data.planning import PlanningProblem, Pruning
+from tangram_opt.data.workload import Workload
 from tangram_opt.documents import load_planning_problem
-from tangram_opt.parallelizers import UniformParallelizer
-from tangram_opt.planner import Search, plan_problem, search
+from tangram_opt.enumeration import Query, composition_problem, enumerate_pairs, run_queries
+from tangram_opt.islands import links
+from tangram_opt.parallelizers import Answer, ModelSlice, UniformParallelizer
+from tangram_opt.planner import Search, search
+from tangram_opt.planner.report import plan_report
+from tangram_opt.planner.search import cost_of_using
 
 INSTANCES = Path(__file__).parents[2] / "instances" / "planning"
+
+
+@cache
+def answer(model_slice: ModelSlice, island: Island, workload: Workload, stages_after: int) -> Answer:
+    return UniformParallelizer().parallelize(model_slice, island, workload, stages_after)
+
+
+class Remembering(UniformParallelizer):
+    """``uniform``, but it thinks about every question once: the searches of this module ask most of them again."""
+
+    def parallelize(self, model_slice: ModelSlice, island: Island, workload: Workload, stages_after: int) -> Answer:
+        return answer(model_slice, island, workload, stages_after)
 
 
 @cache
@@ -30,32 +48,37 @@ def problem_of(name: str) -> PlanningProblem:
 
 @cache
 def search_of(name: str) -> Search:
-    return search(problem_of(name), UniformParallelizer())
+    return search(problem_of(name), Remembering())
 
 
 @cache
 def plan_of(name: str) -> Plan:
-    return plan_problem(problem_of(name))
+    found = search_of(name)
+    return plan_report(found, partial(cost_of_using, found, solver="auto", time_limit_s=None))
 
 
 @cache
-def composition_problems_of(name: str) -> tuple[CompositionProblem, ...]:
-    """Composition problems of all micro-batch sizes that have options."""
-    asked = problem_of(name)
-    return tuple(
-        search(replace(asked, micro_batch=trial.workload.micro_batch), UniformParallelizer()).composition_problem
-        for trial in search_of(name).trials
-        if trial.result.solution is not None
-    )
+def composition_problem_of(name: str, workload: Workload) -> CompositionProblem:
+    found, asked = search_of(name), problem_of(name)
+    report = enumerate_pairs(Remembering(), asked.model, found.groups, workload, asked.pruning)
+    answers = list(run_queries(Remembering(), [Query(pair, workload) for pair in report.pairs]))
+    between = links(asked.cluster, found.groups)
+    return composition_problem(name, asked.model, found.groups, between, workload, answers)
 
 
 def best_with(name: str, keep: Callable[[Option], bool]) -> int | None:
     """Best objective over all micro-batch sizes with the options that `keep` accepts; None where there is no plan."""
-    objectives = [
-        tangram_opt.solve(replace(problem, options=tuple(filter(keep, problem.options)))).objective
-        for problem in composition_problems_of(name)
-    ]
-    return min((objective for objective in objectives if objective is not None), default=None)
+    best = None
+    with_all = [(trial.result.objective, trial.workload) for trial in search_of(name).trials if trial.result.solution]
+    for objective, workload in sorted(with_all, key=lambda each: each[0]):
+        # Fewer options are never faster: this size and those behind it cannot beat what is found.
+        if best is not None and objective >= best:
+            break
+        problem = composition_problem_of(name, workload)
+        kept = tangram_opt.solve(replace(problem, options=tuple(filter(keep, problem.options)))).objective
+        if kept is not None and (best is None or kept < best):
+            best = kept
+    return best
 
 
 def gpus_used(plan: Plan) -> set[str]:
@@ -147,7 +170,7 @@ def test_mixtral_puts_the_h100s_in_front_and_gives_them_more_layers() -> None:
 def test_pruning_does_not_change_the_plan(name: str) -> None:
     asked = replace(problem_of(name), micro_batch=plan_of(name).micro_batch)
     naive = replace(asked, pruning=Pruning(redundancy=False, imbalance_window=None, infeasibility=False))
-    pruned, full = search(asked, UniformParallelizer()), search(naive, UniformParallelizer())
+    pruned, full = search(asked, Remembering()), search(naive, Remembering())
     assert pruned.best.result.objective == full.best.result.objective
     assert sum(pruned.removed.values()) > 0.8 * pruned.pairs
     assert not any(full.removed.values())
