@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := c3-4a100-8v100-4v100-4t4-gpt3-13b c2-8a100-8h100-mixtral-8x7b
 
-.PHONY: help test lint demo clean
+.PHONY: help test lint demo bench clean
 
 help:  ## List the targets.
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ demo: .venv/.ready-plot  ## Plan two models on mixed clusters; plans and picture
 	    $(BIN)/tangram-opt solve instances/planning/$$name.json -o demo/$$name.plan.json > /dev/null; \
 	    $(BIN)/tangram-opt show demo/$$name.plan.json --picture demo/$$name.png; \
 	done
+
+bench: .venv/.ready-plot  ## Measure all solvers on all composition problems (hours); results go to bench/results/.
+	$(BIN)/python -m bench composition --full
 
 clean:  ## Remove the environment, caches and what the demo wrote.
 	rm -rf .venv demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

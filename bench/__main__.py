@@ -6,14 +6,18 @@ import argparse
 
 from bench import composition, planning
 
-BENCHES = {"planning": planning.run, "composition": composition.run}
-
 
 def main() -> None:
     """Run one measurement."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure, and write a report.")
-    parser.add_argument("name", choices=sorted(BENCHES), help="what to measure")
-    BENCHES[parser.parse_args().name]()
+    benches = parser.add_subparsers(required=True, metavar="NAME", help="what to measure")
+    planned = benches.add_parser("planning", help=planning.__doc__)
+    planned.set_defaults(run=lambda _: planning.run())
+    composed = benches.add_parser("composition", help=composition.__doc__)
+    composition.add_arguments(composed)
+    composed.set_defaults(run=composition.run)
+    arguments = parser.parse_args()
+    arguments.run(arguments)
 
 
 if __name__ == "__main__":

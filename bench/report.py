@@ -13,28 +13,46 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("tangram-opt", "numpy", "scipy", "ortools")
+PACKAGES = ("tangram-opt", "numpy", "scipy", "ortools", "highspy", "pyomo")
 
 Row = Mapping[str, object]
 
 
 def write_report(name: str, title: str, notes: Sequence[str], rows: Sequence[Row]) -> None:
     """Write rows as CSV and, under a heading that names commit, machine and versions, as Markdown."""
+    write_csv(name, rows)
+    write_markdown(name, title, ["\n".join(notes), table(rows)])
+
+
+def write_csv(name: str, rows: Sequence[Row]) -> None:
+    """Write rows of the same columns as CSV."""
     RESULTS.mkdir(exist_ok=True)
-    columns = list(rows[0])
     with (RESULTS / f"{name}.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    lines = [f"# {title}", "", measured_with(), "", *notes, "", _line(columns), _line(["---"] * len(columns))]
-    lines += [_line([str(row[column]) for column in columns]) for row in rows]
-    (RESULTS / f"{name}.md").write_text("\n".join(lines) + "\n")
-    print("\n".join(lines))
+
+
+def write_markdown(name: str, title: str, paragraphs: Sequence[str]) -> None:
+    """Write and print paragraphs under a heading that names commit, machine and versions."""
+    RESULTS.mkdir(exist_ok=True)
+    text = "\n\n".join([f"# {title}", measured_with(), *paragraphs]) + "\n"
+    (RESULTS / f"{name}.md").write_text(text)
+    print(text)
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Write rows of the same columns as a Markdown table."""
+    columns = list(rows[0])
+    lines = [_line(columns), _line(["---"] * len(columns))]
+    return "\n".join(lines + [_line([str(row[column]) for column in columns]) for row in rows])
 
 
 def measured_with() -> str:
     """One sentence on commit, date, machine and versions."""
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     dirty = subprocess.run(
         ["git", "status", "--porcelain", "--untracked-files=no", "--", "tangram_opt", "formulations"],
         cwd=ROOT,

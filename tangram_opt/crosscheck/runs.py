@@ -15,13 +15,16 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, Final
 
 from tangram_opt import solvers
 from tangram_opt.backend import Backend, Problem, SolveOptions
+from tangram_opt.crosscheck.families import Size, generate
+from tangram_opt.crosscheck.shrink import subcluster
+from tangram_opt.data.island import IslandsProblem
 from tangram_opt.result import Result
 
 GRACE_S: Final = 10.0
@@ -72,7 +75,8 @@ class Answer:
     failure : str or None
         How it failed: an exception, or the end of its process.
     wall_s : float
-        Time of the solve, model building included; of the whole run where it failed or was killed.
+        Time of the solve: building the model is in it, starting the process and loading libraries are not. Where the
+        process was lost, from its start to its end.
     peak_memory_bytes : int or None
         Of its process so far; None where that was lost.
     """
@@ -231,12 +235,24 @@ def _serve(connection: Connection) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
+    warm: set[tuple[str, str]] = set()
     while True:
         try:
             run: Run = connection.recv()
         except EOFError:
             return
+        if (run.solver, run.formulation) not in warm:
+            # Backends load their libraries when they first solve: that is not the time of this problem.
+            make(replace(run, problem=_tiny(run.problem)))
+            warm.add((run.solver, run.formulation))
         connection.send(make(run))
+
+
+def _tiny(problem: Problem) -> Problem:
+    """Make a problem of the same kind that is no work."""
+    if isinstance(problem, IslandsProblem):
+        return replace(problem, cluster=subcluster(problem.cluster, [0]))
+    return generate("uniform", Size(1, 1, 1), 0)
 
 
 def _peak_memory_bytes() -> int:

@@ -63,10 +63,11 @@ def _first(candidates: Iterable[Problem], remains: Callable[[Problem], bool], de
 def _fewer_nodes(problem: IslandsProblem) -> Iterator[IslandsProblem]:
     for kept in _without_some(range(len(problem.cluster.nodes))):
         if kept:
-            yield replace(problem, cluster=_subcluster(problem.cluster, kept))
+            yield replace(problem, cluster=subcluster(problem.cluster, kept))
 
 
-def _subcluster(cluster: Cluster, kept: Sequence[int]) -> Cluster:
+def subcluster(cluster: Cluster, kept: Sequence[int]) -> Cluster:
+    """Keep some nodes of a cluster, by index, and the network between them."""
     network = cluster.network
     if isinstance(network, MatrixNetwork):
         rows = network.matrix_bytes_per_s

@@ -55,7 +55,7 @@ def test_a_mistake_is_seen_and_made_small(backend, problems, faults, options):
     assert {finding.runs[0].backend for finding in found} == {backend}
     small = smallest(found[0], make)
     assert len(small.options) <= options
-    assert len(small.islands) <= 2
+    assert len(small.islands) <= options
     assert found[0].fault in {finding.fault for finding in findings(small, backend, DP)}
 
 
