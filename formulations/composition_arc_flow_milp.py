@@ -28,6 +28,11 @@ def not_exact(data: CompositionData) -> str | None:  # noqa: ARG001 (the same qu
     return None
 
 
+def places(data: CompositionData) -> int:
+    """Count the places of placements: the size of the model."""
+    return sum(len(p.first_atoms) for p in data.placements)
+
+
 @dataclass(frozen=True)
 class ArcFlowMilp:
     """The model of a problem, and the way to compositions and back.
@@ -93,8 +98,11 @@ def arc_flow(data: CompositionData) -> ArcFlowMilp:
     """
     model = LinearModel()
     atoms, most = data.problem.length, data.most_stages
-    places = [(p, first) for p in data.placements for first in p.first_atoms]
-    use = {(p, first): model.add_binary(f"use_{p.option}_{first}", p.sum_ns) for p, first in places}
+    use = {
+        (p, first): model.add_binary(f"use_{p.option}_{first}", p.sum_ns)
+        for p in data.placements
+        for first in p.first_atoms
+    }
     begin: defaultdict[int, list[tuple[Placement, int]]] = defaultdict(list)
     end: defaultdict[int, list[tuple[Placement, int]]] = defaultdict(list)
     for (p, first), index in use.items():

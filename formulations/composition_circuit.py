@@ -72,6 +72,14 @@ def not_exact(data: CompositionData) -> str | None:
     return None
 
 
+def arcs(data: CompositionData) -> int:
+    """Count the arcs between nodes: the size of the model."""
+    pairs: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
+    for p in data.placements:
+        pairs[p.island].add((p.entry, p.exit))
+    return sum(count * len(pairs[k]) for k, count in enumerate(data.counts)) ** 2
+
+
 def _middle(data: CompositionData) -> int | None:
     """Index of the run whose atoms are free, None where there is more than one such run."""
     counts = [run.count for run in data.runs]

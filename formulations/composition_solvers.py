@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Final
@@ -12,6 +11,7 @@ from formulations import composition_arc_flow_milp as arc_flow
 from formulations import composition_circuit as circuit
 from formulations import composition_deadline as deadline
 from formulations import composition_sweep as sweep
+from formulations.composition_choice import choose, exact_formulations
 from formulations.composition_data import CompositionData, composition_data
 from formulations.search import Found, Search
 from tangram_opt.backend import Problem, SolveOptions
@@ -19,36 +19,7 @@ from tangram_opt.composition.answer import answer
 from tangram_opt.composition.evaluation import check
 from tangram_opt.composition.infeasible import why_infeasible
 from tangram_opt.data.composition import Composition, CompositionProblem
-from tangram_opt.errors import InputError
 from tangram_opt.result import Result, StopReason
-
-
-@dataclass(frozen=True, slots=True)
-class Formulation:
-    """A formulation by its name.
-
-    Attributes
-    ----------
-    name : str
-        What users call it.
-    not_exact : callable
-        Says why it does not apply to a problem; None where it does.
-    suits : str
-        Where it is exact, for the log.
-    """
-
-    name: str
-    not_exact: Callable[[CompositionData], str | None]
-    suits: str
-
-
-FORMULATIONS: Final = (
-    Formulation("sweep", sweep.not_exact, "slowest stage and sync can be fixed one after the other"),
-    Formulation("deadline", deadline.not_exact, "all boundaries cost the same, so no order needs to be modelled"),
-    Formulation("circuit", circuit.not_exact, "atoms are alike, so only the order of islands needs to be modelled"),
-    Formulation("arc-flow", arc_flow.not_exact, "every place of every option is modelled"),
-)
-"""Strongest first."""
 
 Model = deadline.Deadline | circuit.Circuit | arc_flow.ArcFlowMilp
 
@@ -86,8 +57,7 @@ class CompositionSolver:
         """Name the formulations that are exact for a problem, strongest first."""
         if not isinstance(problem, CompositionProblem):
             return ()
-        data = composition_data(problem)
-        return tuple(f.name for f in FORMULATIONS if f.name in self.formulation_names and not f.not_exact(data))
+        return tuple(each.name for each in exact_formulations(composition_data(problem), self.formulation_names))
 
     def solve(self, problem: CompositionProblem, options: SolveOptions) -> Result[Composition]:
         """Solve a composition problem.
@@ -112,17 +82,23 @@ class CompositionSolver:
         """
         search = Search(problem, options)
         data = composition_data(problem)
-        formulation = self._chosen(data, options.formulation)
+        formulation = choose(data, self.formulation_names, options.formulation)
         log = [f"{formulation.name}: {formulation.suits}"]
         hint = options.hint if isinstance(options.hint, Composition) and not check(problem, options.hint) else None
-        if hint is not None and options.on_model is None:
-            search.offer(hint)
-        infeasible = data.impossible or self._search(formulation.name, data, search, hint)
+        infeasible = False
+        try:
+            # With constraints of the user's own a hint may not be a solution.
+            if hint is not None and options.on_model is None:
+                search.offer(hint)
+            infeasible = data.impossible or self._search(formulation.name, data, search, hint)
+        except KeyboardInterrupt:
+            search.interrupted = True
         if infeasible and search.best is not None:
             raise RuntimeError(f"{self.name} on {problem.name!r}: called infeasible, but there is a solution")
         if infeasible and options.on_model is None:
             log.append(why_infeasible(problem, search.stopped))
-        unproved = StopReason.INTERRUPTED if options.time_limit_s is None else StopReason.TIME_LIMIT
+        interrupted = search.interrupted or options.time_limit_s is None
+        unproved = StopReason.INTERRUPTED if interrupted else StopReason.TIME_LIMIT
         return answer(
             problem,
             search.best,
@@ -147,19 +123,6 @@ class CompositionSolver:
         """Solve a model with the library."""
         raise NotImplementedError
 
-    def _chosen(self, data: CompositionData, name: str) -> Formulation:
-        offered = [each for each in FORMULATIONS if each.name in self.formulation_names]
-        if name == "auto":
-            return next(each for each in offered if each.not_exact(data) is None)
-        for each in offered:
-            if each.name == name:
-                reason = each.not_exact(data)
-                if reason is not None:
-                    raise InputError(f"formulation {name!r} is not exact for {data.problem.name!r}: {reason}")
-                return each
-        names = ", ".join(each.name for each in offered)
-        raise InputError(f"unknown formulation {name!r} of solver {self.name!r}: expected one of auto, {names}")
-
     def _search(self, name: str, data: CompositionData, search: Search, hint: Composition | None) -> bool:
         """Search for the best composition; return whether there is proven to be none."""
         if name == "sweep":
@@ -167,7 +130,7 @@ class CompositionSolver:
             swept.run()
             return not swept.open and search.best is None
         model = _BUILD[name](data)
-        found = self._solve_model(model, search, hint, search.prove)
+        found = self._solve_model(model, search, hint, search.hear)
         search.prove(found.bound)
         return found.infeasible
 

@@ -7,16 +7,18 @@ the re-evaluated objective.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from formulations import composition_arc_flow
 from formulations.composition_circuit import Circuit, add_circuit
 from formulations.composition_data import CompositionData
 from formulations.composition_solvers import CompositionSolver, Model
+from formulations.export import write_cpsat
 from formulations.linear import OpenModel
 from formulations.linear_cpsat import integer_bound, run_cpsat, solve_cpsat
 from formulations.search import Found, Search
-from tangram_opt.data.composition import Composition
+from tangram_opt.data.composition import Composition, CompositionProblem
 
 
 class CpSat(CompositionSolver):
@@ -26,6 +28,11 @@ class CpSat(CompositionSolver):
     summary = "CP-SAT on deadline, sweep, circuit or arc-flow models, proves its answers"
     library = "ortools"
     formulation_names = ("deadline", "sweep", "circuit", "arc-flow")
+    export_formats = ("cpsat",)
+
+    def export(self, problem: CompositionProblem, formulation: str, file_format: str, path: Path) -> None:  # noqa: ARG002
+        """Write a model as a protocol buffer."""
+        write_cpsat(self, problem, formulation, path)
 
     def solve_linear(
         self,
@@ -66,7 +73,7 @@ class CpSat(CompositionSolver):
         def found(values: Any) -> int:
             return search.offer(composition_arc_flow.read(problem, flow, values))
 
-        status = run_cpsat(flow.model, solver, search, found, lambda bound: search.prove(integer_bound(bound)))
+        status = run_cpsat(flow.model, solver, search, found, lambda bound: search.hear(integer_bound(bound)))
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             objective_ns, claimed_ns = found(solver), round(solver.objective_value)
             if status == cp_model.OPTIMAL and claimed_ns != objective_ns:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from formulations.composition_solvers import CompositionSolver, Model
+from formulations.export import write_highs
 from formulations.linear import OpenModel
 from formulations.linear_highs import solve_highs
 from formulations.search import Found, Search
+from tangram_opt.data.composition import CompositionProblem
 
 
 class HighsSolver(CompositionSolver):
@@ -18,6 +21,11 @@ class HighsSolver(CompositionSolver):
     summary = "HiGHS (MILP) on deadline, sweep, circuit or arc-flow models, proves its answers"
     library = "highspy"
     formulation_names = ("deadline", "sweep", "circuit", "arc-flow")
+    export_formats = ("lp", "mps")
+
+    def export(self, problem: CompositionProblem, formulation: str, file_format: str, path: Path) -> None:
+        """Write a model as an LP or MPS file."""
+        write_highs(self, problem, formulation, file_format, path)
 
     def solve_linear(
         self,

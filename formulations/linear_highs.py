@@ -8,7 +8,7 @@ for iteration times up to hours. A floating-point bound proves the next integer 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil, inf
 from typing import Any, Final
 
@@ -141,10 +141,45 @@ def solve_highs(
     """
     import highspy
 
+    statuses = highspy.HighsModelStatus
+    # HiGHS 1.16 presolves some infeasible models to a solution that it then finds wrong: "solve error".
+    for presolve in ("choose", "off"):
+        highs = _run(linear, search, start, on_values, on_bound, before, {"presolve": presolve})
+        if highs is None:
+            return Found(None, None)
+        status, info = highs.getModelStatus(), highs.getInfo()
+        if status != statuses.kSolveError:
+            break
+    if status == statuses.kInfeasible:
+        return Found(None, None, infeasible=True)
+    if status in (statuses.kSolveError, statuses.kNotset):
+        raise RuntimeError(f"HiGHS fails: {highs.modelStatusToString(status)}")
+    bound = proven_bound(linear, info.mip_dual_bound)
+    if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+        return Found(None, bound)
+    values = linear.settled(highs.getSolution().col_value)
+    broken = linear.violated(values)
+    if broken:
+        raise RuntimeError(f"HiGHS: what it calls a solution violates {broken[0]}")
+    return Found(values, bound)
+
+
+def _run(
+    linear: LinearModel,
+    search: Search,
+    start: Sequence[int] | None,
+    on_values: Callable[[Sequence[int]], object],
+    on_bound: Callable[[int], object],
+    before: Callable[[Any, list[Any]], object],
+    settings: Mapping[str, Any],
+) -> Any:
+    """Run a new Highs object; return it, or None where it had to be left behind."""
+    import highspy
+
     # The scheduler keeps the number of threads of the first solve in a process unless it is reset.
     highspy.Highs.resetGlobalScheduler(True)
     highs = highs_model(linear)
-    _set_options(highs, search)
+    _set_options(highs, search, settings)
     before(highs, highs.getVariables())
     if start is not None:
         solution = highspy.HighsSolution()
@@ -174,28 +209,15 @@ def solve_highs(
     highs.cbSimplexInterrupt.subscribe(interrupt)
     highs.cbMipImprovingSolution.subscribe(improved)
     highs.cbMipLogging.subscribe(logged)
-    if not search.run(highs.run, ask_to_stop):
-        return Found(None, None)
-    status, info = highs.getModelStatus(), highs.getInfo()
-    if status == highspy.HighsModelStatus.kInfeasible:
-        return Found(None, None, infeasible=True)
-    if status in (highspy.HighsModelStatus.kSolveError, highspy.HighsModelStatus.kNotset):
-        raise RuntimeError(f"HiGHS fails: {highs.modelStatusToString(status)}")
-    bound = proven_bound(linear, info.mip_dual_bound)
-    if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
-        return Found(None, bound)
-    values = linear.settled(highs.getSolution().col_value)
-    broken = linear.violated(values)
-    if broken:
-        raise RuntimeError(f"HiGHS: what it calls a solution violates {broken[0]}")
-    return Found(values, bound)
+    return highs if search.run(highs.run, ask_to_stop) else None
 
 
-def _set_options(highs: Any, search: Search) -> None:
+def _set_options(highs: Any, search: Search, settings: Mapping[str, Any]) -> None:
     import highspy
 
     options = search.options
     values: dict[str, Any] = {
+        **settings,
         "mip_rel_gap": 0.0,
         "mip_abs_gap": 0.0,
         "primal_feasibility_tolerance": 1e-9,

@@ -93,6 +93,12 @@ class Search:
             self.bound_ns = bound_ns
         self._report()
 
+    def hear(self, bound_ns: int) -> None:
+        """Report a bound that a solver claims while it runs; only what it returns counts as proven."""
+        if self.options.on_progress is not None:
+            proven = [bound_ns] if self.bound_ns is None else [bound_ns, self.bound_ns]
+            self.options.on_progress(Progress(self.objective_ns, max(proven), self.elapsed_s))
+
     def listen(self, tell: Callable[[], object], stop: Callable[[], object]) -> None:
         """Call something from inside a solver: what it raises is kept until the solver has stopped."""
         try:
