@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from tangram_opt.data.composition import CompositionProblem
@@ -106,4 +107,18 @@ class Backend(Protocol):
 
     def solve(self, problem: Any, options: SolveOptions) -> Result[Any]:
         """Solve `problem`, which it supports; every solution is re-evaluated without the solver."""
+        ...
+
+
+@runtime_checkable
+class Exporter(Protocol):
+    """A backend that can also write its models as files."""
+
+    @property
+    def export_formats(self) -> tuple[str, ...]:
+        """Formats that it writes, for example ``mps``."""
+        ...
+
+    def export(self, problem: Any, formulation: str, file_format: str, path: Path) -> None:
+        """Write the model of `problem`, which it supports, in a formulation; ``auto`` takes the first that it can."""
         ...

@@ -12,7 +12,7 @@ import typer
 from pydantic import ValidationError
 
 from tangram_opt import __version__
-from tangram_opt.cli import check, compare, islands, plan, schema, show, solve, solvers
+from tangram_opt.cli import check, compare, export, islands, plan, schema, show, solve, solvers
 from tangram_opt.errors import NoPlanError, TangramError
 
 ANSWER_IS_NO = 1
@@ -35,6 +35,7 @@ app.command()(plan.plan)
 app.command()(solve.solve)
 app.command()(check.check)
 app.command()(compare.compare)
+app.command()(export.export)
 app.command()(show.show)
 app.command()(islands.islands)
 app.command()(schema.schema)
