@@ -92,7 +92,8 @@ def composition_problem(
             IslandClass(
                 name=group.island.name,
                 count=len(group.members),
-                memory_bytes=group.island.gpu.memory_bytes - workload.recipe.reserved_bytes,
+                # No option is for a class without usable memory; a limit is a positive number all the same.
+                memory_bytes=max(1, group.island.gpu.memory_bytes - workload.recipe.reserved_bytes),
             )
             for group in groups
         ),

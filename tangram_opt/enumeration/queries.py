@@ -6,6 +6,7 @@ import multiprocessing
 import signal
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tangram_opt.data.workload import Workload
@@ -77,18 +78,25 @@ def run_queries(parallelizer: Parallelizer, queries: Sequence[Query], *, workers
     size = max(1, len(queries) // (workers * CHUNKS_PER_WORKER))
     chunks = [queries[i : i + size] for i in range(0, len(queries), size)]
     # Spawned rather than forked: the parent may run threads (progress bars, solvers).
-    # Ctrl-C is the parent's to handle.
-    pool = ProcessPoolExecutor(
-        workers,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_IGN),
-    )
+    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
     try:
-        for answers in pool.map(_ask_chunk, [parallelizer] * len(chunks), chunks):
+        # The workers start while the chunks are handed out.
+        with _interrupts_blocked():
+            answered = pool.map(_ask_chunk, [parallelizer] * len(chunks), chunks)
+        for answers in answered:
             yield from answers
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Ctrl-C is the parent's to handle: processes that start in here never see it, not even while they start."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _ask_chunk(parallelizer: Parallelizer, queries: Sequence[Query]) -> list[PairAnswer]:

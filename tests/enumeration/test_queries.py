@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -184,3 +189,31 @@ def test_answers_are_not_made_before_they_are_wanted() -> None:
 def test_no_queries_have_no_answers() -> None:
     for workers in (1, 2):
         assert list(run_queries(UniformParallelizer(), [], workers=workers)) == []
+
+
+def test_an_interrupt_does_not_reach_workers_even_while_they_start(tmp_path: Path) -> None:
+    # A worker runs the main module first of all, before anything of ours: there it interrupts itself.
+    script = tmp_path / "main.py"
+    script.write_text(
+        "import os, signal, sys\n"
+        "if __name__ == '__mp_main__':\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "if __name__ == '__main__':\n"
+        f"    sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "    from test_queries import UniformParallelizer, query, run_queries\n"
+        "    print(len(list(run_queries(UniformParallelizer(), [query(), query()], workers=2))))\n"
+    )
+    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "2\n", "")
+
+
+def test_an_interrupt_while_workers_start_is_kept_for_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    def handed_out(pool: ProcessPoolExecutor, *arguments: object) -> list[object]:
+        signal.raise_signal(signal.SIGINT)
+        return []
+
+    monkeypatch.setattr(ProcessPoolExecutor, "map", handed_out)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    with pytest.raises(KeyboardInterrupt):
+        list(run_queries(UniformParallelizer(), [query()], workers=2))
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
