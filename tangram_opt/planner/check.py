@@ -24,8 +24,8 @@ def check(problem: PlanningProblem, plan: Plan) -> tuple[str, ...]:
     -------
     tuple of str
         One sentence each: names, batch and model figures, atoms and layers that do not add up, GPUs that do not
-        exist, are of another model or are used twice, micro-batches in flight, memory above the limit, and times
-        that do not follow from the stages. Empty for a sound plan.
+        exist, are of another model, are used twice or go missing, micro-batches in flight, memory above the limit,
+        and times that do not follow from the stages. Empty for a sound plan.
     """
     if not plan.stages:
         return ("stages: none, expected at least one",)
@@ -89,7 +89,7 @@ def _contents(problem: PlanningProblem, plan: Plan) -> Iterator[str]:
 def _gpus(problem: PlanningProblem, plan: Plan) -> Iterator[str]:
     nodes = {node.name: node for node in problem.cluster.nodes}
     taken: dict[tuple[str, int], int] = {}
-    peak = 0
+    peak = on_stages = 0
     for number, stage in enumerate(plan.stages):
         if not stage.gpus:
             yield f"stages[{number}].gpus: none, expected at least one"
@@ -99,15 +99,26 @@ def _gpus(problem: PlanningProblem, plan: Plan) -> Iterator[str]:
                 yield f"stages[{number}].gpus: node {part.node!r} is not in the cluster"
                 continue
             peak += part.count * node.gpu.peak_flops_per_s
+            on_stages += part.count
+            # An island of several models, alike within the tolerances, names them all.
+            if f"/{node.gpu.name}/" not in f"/{stage.gpu}/":
+                yield f"stages[{number}].gpu: {stage.gpu!r}, but {part.node!r} has {node.gpu.name!r}"
             if part.first_gpu + part.count > node.gpus:
                 last = part.first_gpu + part.count - 1
                 yield f"stages[{number}].gpus: GPU {last} of {part.node!r}, which has {node.gpus} GPUs"
-            for gpu in range(part.first_gpu, part.first_gpu + part.count):
-                other = taken.setdefault((part.node, gpu), number)
-                if other != number:
+            for gpu in range(part.first_gpu, min(part.first_gpu + part.count, node.gpus)):
+                if (part.node, gpu) in taken:
+                    other = taken[part.node, gpu]
                     yield f"stages[{number}].gpus: GPU {gpu} of {part.node!r} runs stage {other} already"
-    if plan.peak_flops_per_s > peak:
+                taken[part.node, gpu] = number
+    if plan.peak_flops_per_s != peak:
         yield f"peak_flops_per_s: {plan.peak_flops_per_s}, the GPUs of the stages have {peak}"
+    unused = sum(island.gpus for island in plan.unused)
+    if on_stages + plan.idle_gpus + unused != problem.cluster.gpus:
+        yield (
+            f"idle_gpus: {plan.idle_gpus}, with {on_stages} GPUs on stages and {unused} in unused islands they are "
+            f"not the {problem.cluster.gpus} GPUs of the cluster"
+        )
 
 
 def _memory(problem: PlanningProblem, plan: Plan) -> Iterator[str]:
@@ -133,13 +144,17 @@ def _times(plan: Plan) -> Iterator[str]:
         yield f"iteration_ns: {plan.iteration_ns}, expected {iteration} from the stages"
     if stages[-1].transfer_ns:
         yield f"stages[{len(stages) - 1}].transfer_ns: {stages[-1].transfer_ns}, expected 0 behind the last stage"
-    simulated = simulate(*_passes(stages), transfers, syncs, plan.micro_batches).makespan_ns
-    if plan.simulated_ns != simulated:
-        yield f"simulated_ns: {plan.simulated_ns}, expected {simulated} from the stages"
+    try:
+        simulated = simulate(*_passes(stages), transfers, syncs, plan.micro_batches).makespan_ns
+    except ValueError as error:
+        yield f"simulated_ns: {plan.simulated_ns}, but no such pipeline can run: {error}"
+    else:
+        if plan.simulated_ns != simulated:
+            yield f"simulated_ns: {plan.simulated_ns}, expected {simulated} from the stages"
     if plan.bound_ns is not None and plan.bound_ns > plan.iteration_ns:
         yield f"bound_ns: {plan.bound_ns}, expected at most the iteration time {plan.iteration_ns}"
-    if (plan.outcome == "optimal") and plan.bound_ns != plan.iteration_ns:
-        yield f"outcome: optimal with bound {plan.bound_ns} ns and iteration time {plan.iteration_ns} ns"
+    if (plan.outcome == "optimal") != (plan.bound_ns == plan.iteration_ns):
+        yield f"outcome: {plan.outcome} with bound {plan.bound_ns} ns and iteration time {plan.iteration_ns} ns"
 
 
 def _passes(stages: tuple[PlannedStage, ...]) -> tuple[list[int], list[int]]:

@@ -48,7 +48,7 @@ def plan_report(found: Search, cost_of_using: Callable[[str], Result[Composition
         [stage.sync_ns for stage in stages],
         problem.micro_batches,
     )
-    peaks = {group.island.name: group.island.gpu.peak_flops_per_s for group in found.groups}
+    peaks = {node.name: node.gpu.peak_flops_per_s for node in cluster.nodes}
     classes = [problem.options[pick.option].island for pick in composition.picks]
     on_stages = sum(stage.gpu_count for stage in stages)
     in_used = sum(_group(found.groups, name).island.gpus for name in classes)
@@ -62,9 +62,7 @@ def plan_report(found: Search, cost_of_using: Callable[[str], Result[Composition
         parameters=model.parameters,
         active_parameters=model.active_parameters,
         flops_per_token=model.flops_per_token(asked.sequence_length),
-        peak_flops_per_s=sum(
-            stage.gpu_count * peaks[classes[where.pick]] for stage, where in zip(stages, placed, strict=True)
-        ),
+        peak_flops_per_s=sum(part.count * peaks[part.node] for stage in stages for part in stage.gpus),
         cluster_gpus=cluster.gpus,
         global_batch=asked.global_batch,
         sequence_length=asked.sequence_length,

@@ -14,9 +14,7 @@ from tangram_opt.data.island import IslandsProblem
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.data.workload import Workload
 from tangram_opt.enumeration import (
-    IMBALANCE,
     PairAnswer,
-    PairReport,
     Query,
     QueryProgress,
     composition_problem,
@@ -26,6 +24,7 @@ from tangram_opt.enumeration import (
 from tangram_opt.errors import InputError, NoPlanError
 from tangram_opt.islands import IslandGroup, agglomerate, build_islands, links
 from tangram_opt.parallelizers.interface import Parallelizer
+from tangram_opt.planner.no_plan import why_not
 from tangram_opt.result import Outcome, Result, StopReason
 from tangram_opt.solvers import solve
 
@@ -152,7 +151,7 @@ def search(
     reports = [enumerate_pairs(parallelizer, problem.model, groups, load, problem.pruning) for load in workloads]
     queries = [Query(pair, load) for load, report in zip(workloads, reports, strict=True) for pair in report.pairs]
     started = time.perf_counter()
-    asked, reasons = 0, []
+    asked, failed = 0, []
     known: list[PairAnswer] = []
     complete = True
     try:
@@ -161,7 +160,7 @@ def search(
             known.append(answer)
             asked += answer.queries
             if answer.reason:
-                reasons.append(answer)
+                failed.append(answer)
             if on_progress is not None:
                 on_progress(QueryProgress(number, len(queries)))
             last_of_its_load = number == len(queries) or queries[number].workload != answer.query.workload
@@ -175,7 +174,8 @@ def search(
     if compose.best is None or compose.best_problem is None:
         if not complete:
             raise KeyboardInterrupt
-        raise NoPlanError(_why_not(problem, reports, reasons, compose.trials))
+        results = [trial.result for trial in compose.trials]
+        raise NoPlanError(why_not(problem, parallelizer, groups, reports, failed, results))
     removed: Counter[str] = Counter()
     for report in reports:
         removed.update(report.removed)
@@ -292,30 +292,3 @@ def _workloads(problem: PlanningProblem) -> list[Workload]:
     else:
         sizes = [size for size in range(1, batch + 1) if batch % size == 0]
     return [Workload(batch, problem.sequence_length, size, problem.recipe) for size in sizes]
-
-
-def _why_not(
-    problem: PlanningProblem,
-    reports: Sequence[PairReport],
-    failed: Sequence[PairAnswer],
-    trials: Sequence[Trial],
-) -> str:
-    """Say in one sentence which condition stands in the way."""
-    what = f"no plan for {problem.model.name} on {problem.cluster.name}: "
-    pruned = sum(report.removed[IMBALANCE] for report in reports)
-    hint = f" (the imbalance window removed {pruned} pairs; a wider one may find a plan)" if pruned else ""
-    said = [line for trial in trials for line in trial.result.log]
-    if said:
-        return what + said[0] + hint
-    if failed:
-        smallest = min(failed, key=lambda answer: answer.query.pair.model_slice.length)
-        pair = smallest.query.pair
-        atoms = " + ".join(
-            f"{run.count} x {run.signature}" if run.count > 1 else run.signature for run in pair.model_slice.signature
-        )
-        return (
-            f"{what}no slice fits any island; the smallest asked for, {atoms} on {pair.island.name}, fails on "
-            f"{smallest.reason}{hint}"
-        )
-    counts = ", ".join(f"{name} {sum(report.removed[name] for report in reports)}" for name in reports[0].removed)
-    return f"{what}pruning left no slice/island pair to ask for (removed: {counts}){hint}"
