@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, Final
@@ -170,7 +171,14 @@ class Worker:
         ours, theirs = _CONTEXT.Pipe()
         self._connection = ours
         self._process = _CONTEXT.Process(target=_serve, args=(theirs,), daemon=True)
-        self._process.start()
+        # Ctrl-C reaches the whole process group, and this process decides what becomes of the new one, which inherits
+        # the mask. The tracker must run before: starting it unblocks the signal.
+        resource_tracker.ensure_running()
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         # The end of the process shows as the end of the pipe only if nobody else holds the other side.
         theirs.close()
 
@@ -230,8 +238,6 @@ def answers(
 
 def _serve(connection: Connection) -> None:
     """Answer runs until nobody asks any more."""
-    # Ctrl-C reaches the whole process group; the process that asked decides what becomes of this one.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
