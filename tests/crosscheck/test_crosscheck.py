@@ -43,7 +43,7 @@ def test_solvers_without_a_mistake_agree():
 
 
 def test_a_small_campaign_over_all_families_finds_nothing():
-    problems = list(random_problems(32, seed=5))
+    problems = list(random_problems(16, seed=5))
     report = crosscheck(problems, ["dp", "paper-dp", "note-dp"], fresh=False, workers=2)
     assert report.disagreements == ()
     assert len(report.rows) == 3 * len(problems)
@@ -51,7 +51,7 @@ def test_a_small_campaign_over_all_families_finds_nothing():
 
 
 def test_a_mistake_is_found_by_a_campaign_made_small_and_saved(tmp_path):
-    report = crosscheck(random_problems(20, seed=1), [DP, planted.MemoryTooStrict("strict")], fresh=False)
+    report = crosscheck(random_problems(14, seed=1), [DP, planted.MemoryTooStrict("strict")], fresh=False)
     found = {each.fault for each in report.disagreements}
     assert found <= {Fault.WRONG_BOUND, Fault.NOT_INFEASIBLE}
     assert found
