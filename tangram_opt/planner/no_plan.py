@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from tangram_opt.data.composition import Composition
 from tangram_opt.data.planning import PlanningProblem
+from tangram_opt.data.units import GIB
 from tangram_opt.data.workload import Workload
 from tangram_opt.enumeration import IMBALANCE, PairAnswer, PairReport
 from tangram_opt.islands import IslandGroup
 from tangram_opt.parallelizers.interface import ModelSlice, Parallelizer
 from tangram_opt.result import Outcome, Result
-
-GIB = 2**30
 
 
 def why_not(
@@ -74,7 +73,7 @@ def _state_too_large(problem: PlanningProblem, parallelizer: Parallelizer, group
     largest = max(room, key=lambda island: room[island])
     atoms = parallelizer.slice_model(problem.model)
     needs = [parallelizer.profile(atom, largest, workload).memory_bytes for atom in atoms]
-    in_all = sum(room[group.island] * len(group.members) for group in groups)
+    in_all = sum(room[group.island] * group.count for group in groups)
     less = f"less {recipe.reserved_bytes / GIB:.1f} GiB reserved on each"
     if sum(needs) > in_all:
         return (

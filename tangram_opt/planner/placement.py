@@ -70,7 +70,7 @@ def place(
 
 def member_name(group: IslandGroup, member: int) -> str:
     """Name of one island of a class: the name of the class, numbered where it has several."""
-    return group.island.name if len(group.members) == 1 else f"{group.island.name} #{member + 1}"
+    return group.island.name if group.count == 1 else f"{group.island.name} #{member + 1}"
 
 
 def _gpu_ranges(cluster: Cluster, nodes: Sequence[int], first: int, count: int) -> tuple[GpuRange, ...]:

@@ -9,16 +9,17 @@ from tangram_opt.composition import Evaluation, evaluate
 from tangram_opt.data.composition import Composition, CompositionProblem
 from tangram_opt.data.model import Model
 from tangram_opt.data.plan import Plan, PlannedStage, SearchReport, UnusedIsland
+from tangram_opt.data.units import NS_PER_MS
 from tangram_opt.islands import IslandGroup
 from tangram_opt.pipeline import simulate
 from tangram_opt.planner.placement import PlacedStage, place
 from tangram_opt.planner.search import Search
 from tangram_opt.result import Outcome, Result
 
-NS_PER_MS = 10**6
+CostOfUsing = Callable[[str], Result[Composition] | None]
 
 
-def plan_report(found: Search, cost_of_using: Callable[[str], Result[Composition]]) -> Plan:
+def plan_report(found: Search, cost_of_using: CostOfUsing) -> Plan:
     """Write the plan of the best trial.
 
     Parameters
@@ -26,7 +27,8 @@ def plan_report(found: Search, cost_of_using: Callable[[str], Result[Composition
     found : Search
         A finished search.
     cost_of_using : callable
-        For the name of an island class, the composition that uses one more island of it.
+        For the name of an island class, the composition that uses one more island of it; None where that is too
+        much to ask.
 
     Returns
     -------
@@ -137,16 +139,18 @@ def _planned_stages(
 
 
 def _unused(
-    found: Search, used: Counter[str], iteration_ns: int, cost_of_using: Callable[[str], Result[Composition]]
+    found: Search, used: Counter[str], iteration_ns: int, cost_of_using: CostOfUsing
 ) -> tuple[UnusedIsland, ...]:
     left_out = []
     for group in found.groups:
-        name, left = group.island.name, len(group.members) - used[group.island.name]
+        name, left = group.island.name, group.count - used[group.island.name]
         if not left:
             continue
         forced = cost_of_using(name)
-        extra = None if forced.objective is None else forced.objective - iteration_ns
-        if forced.outcome is Outcome.INFEASIBLE:
+        extra = None if forced is None or forced.objective is None else forced.objective - iteration_ns
+        if forced is None:
+            reason = f"not worked out for one more of a class of which {used[name]} are in use"
+        elif forced.outcome is Outcome.INFEASIBLE:
             why = f": {forced.log[0]}" if forced.log else ""
             reason = f"no plan with this micro-batch can use it{why}"
         elif extra is None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Final
 
 from tangram_opt.backend import Progress
 from tangram_opt.data.composition import Composition, CompositionProblem
@@ -27,6 +28,9 @@ from tangram_opt.parallelizers.interface import Parallelizer
 from tangram_opt.planner.no_plan import why_not
 from tangram_opt.result import Outcome, Result, StopReason
 from tangram_opt.solvers import solve
+
+MOST_TOLD_APART: Final = 6
+"""Islands of a class that are told apart, each a class of its own: their subsets are many."""
 
 OnProgress = Callable[[QueryProgress | Progress], None]
 
@@ -238,7 +242,7 @@ class _Composer:
             raise KeyboardInterrupt
 
 
-def cost_of_using(found: Search, island: str, *, solver: str, time_limit_s: float | None) -> Result[Composition]:
+def cost_of_using(found: Search, island: str, *, solver: str, time_limit_s: float | None) -> Result[Composition] | None:
     """Solve the best trial's problem again with one more island of a class that must be used.
 
     Parameters
@@ -252,25 +256,30 @@ def cost_of_using(found: Search, island: str, *, solver: str, time_limit_s: floa
 
     Returns
     -------
-    Result
-        Of the problem in which one more island of the class serves a slice.
+    Result or None
+        Of the problem in which at least one more island of the class serves a slice; None where so many are in use
+        that telling them apart is too much.
     """
     problem = found.composition_problem
     composition = found.best.result.solution
     assert composition is not None
     used = sum(problem.options[pick.option].island == island for pick in composition.picks)
-    if not used:
-        return solve(replace(problem, required=(island,)), solver, time_limit=time_limit_s)
-    # The class is split: as many islands as are in use, and one more that is required.
-    extra = f"{island} (one more)"
+    if used > MOST_TOLD_APART:
+        return None
+    # Each island in use becomes a class of its own, and all of these and the rest of the class are required.
+    own = tuple(f"{island} (in use {number})" for number in range(1, used + 1))
     classes = []
     for each in problem.islands:
         if each.name == island:
-            classes += [replace(each, count=used), replace(each, name=extra, count=1)]
-        else:
-            classes.append(each)
-    copies = tuple(replace(option, island=extra) for option in problem.options if option.island == island)
-    forced = replace(problem, islands=tuple(classes), options=problem.options + copies, required=(extra,))
+            classes += [replace(each, name=name, count=1) for name in own]
+            each = replace(each, count=each.count - used)
+        classes.append(each)
+    copies = tuple(
+        replace(option, island=name) for name in own for option in problem.options if option.island == island
+    )
+    forced = replace(
+        problem, islands=tuple(classes), options=problem.options + copies, required=(*problem.required, *own, island)
+    )
     return solve(forced, solver, time_limit=time_limit_s)
 
 
@@ -278,7 +287,7 @@ def _check_linked(groups: Sequence[IslandGroup], links_bytes_per_s: Sequence[Seq
     """Refuse a cluster with islands that cannot reach one another: a pipeline would need the link."""
     for a, here in enumerate(groups):
         for b, there in enumerate(groups):
-            if (a != b or len(here.members) > 1) and not links_bytes_per_s[a][b]:
+            if (a != b or here.count > 1) and not links_bytes_per_s[a][b]:
                 raise InputError(
                     f"network: no link from island {here.island.name!r} to island {there.island.name!r}, expected a "
                     "bandwidth above 0 between every two islands (leave out nodes that cannot be reached)"
