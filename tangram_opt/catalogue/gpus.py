@@ -13,11 +13,8 @@ from importlib.resources import files
 from typing import Final
 
 from tangram_opt.data.cluster import Gpu
+from tangram_opt.data.units import GIGA, MIB, TERA
 from tangram_opt.errors import InputError
-
-MIB: Final = 2**20
-GIGA: Final = 10**9
-TERA: Final = 10**12
 
 VENDOR_WORDS: Final = frozenset({"nvidia", "tesla", "quadro", "geforce", "amd", "instinct"})
 """Leading words of a device name that tell nothing about the model."""

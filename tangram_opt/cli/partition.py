@@ -8,6 +8,7 @@ from rich.console import Console
 
 from tangram_opt.data.cluster import Cluster
 from tangram_opt.data.island import IslandsProblem, Partition
+from tangram_opt.data.units import GIGA, TERA
 from tangram_opt.islands import IslandGroup, build_islands, links
 from tangram_opt.show import compress_names
 from tangram_opt.show.tables import Column, print_line, print_table
@@ -48,7 +49,7 @@ def print_partition(problem: IslandsProblem, partition: Partition, console: Cons
                 group.island.name,
                 str(group.count),
                 f"{group.island.nodes} x {group.island.gpus_per_node}",
-                decimals(group.island.gpu.matmul_flops_per_s / 1e12, 3),
+                decimals(group.island.gpu.matmul_flops_per_s / TERA, 3),
                 gib(group.island.gpu.memory_bytes),
                 _gigabytes(group.island.group_bandwidth_bytes_per_s(group.island.gpus_per_node))
                 if group.island.gpus_per_node > 1
@@ -122,4 +123,4 @@ def _node_names(cluster: Cluster, group: IslandGroup) -> list[list[str]]:
 
 
 def _gigabytes(bytes_per_s: int) -> str:
-    return decimals(bytes_per_s / 1e9, 3)
+    return decimals(bytes_per_s / GIGA, 3)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from annotated_types import Ge, Gt, MinLen
+from annotated_types import Ge, MinLen
 
 NonNegativeInt = Annotated[int, Ge(0)]
 PositiveInt = Annotated[int, Ge(1)]
-PositiveFloat = Annotated[float, Gt(0)]
 NonNegativeFloat = Annotated[float, Ge(0)]
 NonEmptyStr = Annotated[str, MinLen(1)]
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from tangram_opt.data.constraints import STRICT, NonEmptyStr, NonNegativeInt, PositiveInt
+
+HALF_PRECISION_BYTES: Final = 2
+"""Width of an activation value."""
 
 AtomKind = Literal["embedding", "layer", "head"]
 
@@ -15,7 +18,7 @@ AtomKind = Literal["embedding", "layer", "head"]
 class Atom:
     """A model atom (paper section 4.2): the embedding, one layer, or the final norm with the head.
 
-    All figures are exact for the architecture. Activations are half precision (2 bytes a value). "Per token"
+    All figures are exact for the architecture. Activations are half precision. "Per token"
     figures are for one token of one sequence; "per pair" figures are multiplied by the tokens that one token
     attends to (`attended_tokens`).
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tangram_opt.data.constraints import STRICT, NonEmptyStr, NonNegativeInt, PositiveInt
+from tangram_opt.data.units import NS_PER_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +234,7 @@ class Plan:
     @property
     def tokens_per_s(self) -> float:
         """Training throughput by the simulated iteration time."""
-        return self.global_batch * self.sequence_length * 1e9 / self.simulated_ns
+        return self.global_batch * self.sequence_length * NS_PER_S / self.simulated_ns
 
     @property
     def model_flops_utilisation(self) -> float:

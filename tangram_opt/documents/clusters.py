@@ -12,11 +12,9 @@ from pydantic import BaseModel, Field
 from tangram_opt.catalogue import find_gpu
 from tangram_opt.data.cluster import Cluster, Gpu, MatrixNetwork, Node, TierNetwork, check_square
 from tangram_opt.data.constraints import STRICT, NonEmptyStr
+from tangram_opt.data.units import GIGA, TERA
 from tangram_opt.documents.reading import join
 from tangram_opt.errors import InputError
-
-GIGA: Final = 10**9
-TERA: Final = 10**12
 
 MAX_NODES: Final = 100_000
 MAX_MATRIX_NODES: Final = 4_096

@@ -83,8 +83,8 @@ def enumerate_pairs(
     whole = max(slices, key=lambda piece: piece.length)
     whole_ns = {group.island: parallelizer.profile(whole, group.island, workload).time_ns for group in groups}
     speed = {island: 1 / max(1, time_ns) for island, time_ns in whole_ns.items()}
-    cluster_speed = sum(speed[group.island] * len(group.members) for group in groups)
-    alone = sum(len(group.members) for group in groups) == 1
+    cluster_speed = sum(speed[group.island] * group.count for group in groups)
+    alone = sum(group.count for group in groups) == 1
     window = pruning.imbalance_window
     pairs = []
     for island in islands:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tangram_opt.data.composition import CompositionProblem, IslandClass, Option, SignatureRun
-from tangram_opt.data.model import Model
+from tangram_opt.data.model import HALF_PRECISION_BYTES, Model
+from tangram_opt.data.units import NS_PER_S
 from tangram_opt.data.workload import Workload
 from tangram_opt.enumeration.queries import PairAnswer
 from tangram_opt.islands import IslandGroup
-
-HALF_PRECISION_BYTES = 2
-NS_PER_S = 10**9
 
 
 def composition_problem(
@@ -91,7 +89,7 @@ def composition_problem(
         islands=tuple(
             IslandClass(
                 name=group.island.name,
-                count=len(group.members),
+                count=group.count,
                 # No option is for a class without usable memory; a limit is a positive number all the same.
                 memory_bytes=max(1, group.island.gpu.memory_bytes - workload.recipe.reserved_bytes),
             )

@@ -33,6 +33,7 @@ class AgglomerativeBackend:
     name = "agglomerative"
     summary = "islands by agglomerative clustering (SciPy), the paper's greedy method; proves nothing by itself"
     exact = False
+    formulation = "complete linkage"
 
     def version(self) -> str:
         """Version of SciPy."""
@@ -48,7 +49,7 @@ class AgglomerativeBackend:
 
     def formulations(self, problem: Problem) -> tuple[str, ...]:  # noqa: ARG002 (the same for all)
         """Its one method."""
-        return ("complete linkage",)
+        return (self.formulation,)
 
     def solve(self, problem: Any, options: SolveOptions) -> Result[Partition]:  # noqa: ARG002 (nothing to limit)
         """Solve an islands problem.
@@ -81,7 +82,7 @@ class AgglomerativeBackend:
             solution=partition,
             solver=self.name,
             solver_version=self.version(),
-            formulation="complete linkage",
+            formulation=self.formulation,
         )
 
 

@@ -64,7 +64,7 @@ def attributes(node: Node) -> tuple[int, int, int]:
 
 def ratio_limits(tolerances: Tolerances) -> tuple[Fraction, Fraction, Fraction]:
     """Largest allowed ratio of each of the `attributes` inside an island."""
-    return tuple(map(ratio_limit, (tolerances.compute, tolerances.memory, tolerances.intra_bandwidth)))  # type: ignore[return-value]
+    return ratio_limit(tolerances.compute), ratio_limit(tolerances.memory), ratio_limit(tolerances.intra_bandwidth)
 
 
 def proximity_violation(bandwidths: IntArray, island: IntArray) -> tuple[int, int, int] | None:

@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Final
 
-from tangram_opt.data.model import Atom, AtomKind, AtomRun, Model
+from tangram_opt.data.model import HALF_PRECISION_BYTES, Atom, AtomKind, AtomRun, Model
 from tangram_opt.models.costs import (
     FULL_PRECISION_BYTES,
-    HALF_PRECISION_BYTES,
     TOKEN_BYTES,
     Costs,
     dropout,

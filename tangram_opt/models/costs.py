@@ -58,7 +58,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Final
 
-HALF_PRECISION_BYTES: Final = 2
+from tangram_opt.data.model import HALF_PRECISION_BYTES
+
 FULL_PRECISION_BYTES: Final = 4
 MASK_BYTES: Final = 1
 TOKEN_BYTES: Final = 8

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tangram_opt.models.costs import HALF_PRECISION_BYTES, Costs, attention_scores, dropout, kept, linear, norm
+from tangram_opt.data.model import HALF_PRECISION_BYTES
+from tangram_opt.models.costs import Costs, attention_scores, dropout, kept, linear, norm
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tangram_opt.data.island import Island
+from tangram_opt.data.units import NS_PER_S
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
-
-NS_PER_S = 1e9
 
 
 def ring_bandwidth(island: Island, size: IntArray, stride: IntArray) -> FloatArray:

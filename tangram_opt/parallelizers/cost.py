@@ -34,9 +34,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tangram_opt.data.island import Island
+from tangram_opt.data.model import HALF_PRECISION_BYTES
+from tangram_opt.data.units import NS_PER_S
 from tangram_opt.data.workload import Workload
 from tangram_opt.parallelizers.collectives import (
-    NS_PER_S,
     FloatArray,
     IntArray,
     all_gather_ns,
@@ -46,7 +47,7 @@ from tangram_opt.parallelizers.collectives import (
     ring_bandwidth,
     transfer_ns,
 )
-from tangram_opt.parallelizers.figures import HALF_PRECISION_BYTES, SliceFigures
+from tangram_opt.parallelizers.figures import SliceFigures
 from tangram_opt.parallelizers.layout import Layout
 from tangram_opt.parallelizers.memory import KeptBytes, StageParameters
 

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tangram_opt.data.model import Atom
+from tangram_opt.data.model import HALF_PRECISION_BYTES, Atom
 from tangram_opt.parallelizers.collectives import BoolArray, FloatArray
 from tangram_opt.parallelizers.interface import ModelSlice
-
-HALF_PRECISION_BYTES = 2
-"""Width of an activation value that is passed on."""
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ import numpy as np
 from tangram_opt.data.composition import Stage
 from tangram_opt.data.island import Island
 from tangram_opt.data.model import AtomRun, Model
+from tangram_opt.data.units import GIB, NS_PER_S
 from tangram_opt.data.workload import Workload
-from tangram_opt.parallelizers.collectives import NS_PER_S, BoolArray, FloatArray, IntArray
-from tangram_opt.parallelizers.cost import LayoutArrays, PassTimes, inner_transfers_ns, pass_times, stage_times
+from tangram_opt.parallelizers.collectives import BoolArray, FloatArray, IntArray
+from tangram_opt.parallelizers.cost import LayoutArrays, inner_transfers_ns, pass_times, stage_times
 from tangram_opt.parallelizers.figures import SliceFigures, slice_figures
 from tangram_opt.parallelizers.interface import Answer, ModelSlice, Profile, SlicePlan
 from tangram_opt.parallelizers.layout import Layout, layouts
@@ -33,8 +34,6 @@ from tangram_opt.parallelizers.memory import (
 from tangram_opt.parallelizers.pareto import non_dominated
 from tangram_opt.parallelizers.split import balanced_splits
 from tangram_opt.parallelizers.variants import OFFLOAD, RECOMPUTE, ZERO_STAGES
-
-GIB = 2**30
 
 
 class UniformParallelizer:
@@ -64,7 +63,7 @@ class UniformParallelizer:
         tokens = workload.micro_batch * workload.sequence_length
         rate = island.gpus * island.gpu.matmul_flops_per_s
         return Profile(
-            time_ns=flops * tokens * int(NS_PER_S) // rate,
+            time_ns=flops * tokens * NS_PER_S // rate,
             memory_bytes=parameters * workload.recipe.state_bytes,
         )
 
@@ -135,7 +134,7 @@ class _Group:
         parameters = stage_parameters(figures, counts, degrees.tp, degrees.ep)
         kept = kept_bytes(figures, counts, degrees.tokens, degrees.tp)
         memory = stage_memory(parameters, kept, degrees.dp, degrees.cp, degrees.ep, workload)
-        passes: PassTimes = pass_times(figures, island, degrees)
+        passes = pass_times(figures, island, degrees)
         times = stage_times(passes, counts, parameters, kept, island, degrees, workload)
         boundary_bytes = workload.micro_batch * workload.sequence_length * int(figures.hidden_bytes.max())
         transfers = inner_transfers_ns(group, island, len(sizes), boundary_bytes)

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from tangram_opt.data.plan import Plan
+from tangram_opt.data.units import GIB
 from tangram_opt.show.stages import held
 from tangram_opt.show.timeline import LABELLED_STAGES, Timeline, draw_timelines, windows
 from tangram_opt.show.units import duration
@@ -103,10 +104,10 @@ def _row_label(plan: Plan, stage: int) -> str:
 
 def _draw_memory(axes: Axes, plan: Plan, shades: list[tuple[str, str]]) -> None:
     """Stack static memory and activations of each stage, under its limit."""
-    gib, stages = 2**30, range(len(plan.stages))
-    static = [stage.static_bytes / gib for stage in plan.stages]
-    activations = [stage.activation_bytes / gib for stage in plan.stages]
-    limits = [stage.memory_limit_bytes / gib for stage in plan.stages]
+    stages = range(len(plan.stages))
+    static = [stage.static_bytes / GIB for stage in plan.stages]
+    activations = [stage.activation_bytes / GIB for stage in plan.stages]
+    limits = [stage.memory_limit_bytes / GIB for stage in plan.stages]
     width = 0.7 if len(stages) > 4 else 0.4
     axes.bar(stages, static, width, color=[dark for _, dark in shades])
     axes.bar(stages, activations, width, bottom=static, color=[light for light, _ in shades])

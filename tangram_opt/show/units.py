@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tangram_opt.data.units import GIB, NS_PER_MS
+
 
 def duration(ns: float) -> str:
     """Write a time with its unit, in four significant digits from ns to s."""
@@ -13,12 +15,12 @@ def duration(ns: float) -> str:
 
 def milliseconds(ns: int) -> str:
     """Write a time in ms, without the unit."""
-    return decimals(ns / 1e6, 4)
+    return decimals(ns / NS_PER_MS, 4)
 
 
 def gib(size_bytes: int) -> str:
     """Write a size in GiB, without the unit."""
-    return decimals(size_bytes / 2**30, 3)
+    return decimals(size_bytes / GIB, 3)
 
 
 def count(number: float) -> str:
