@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 
 import pytest
 from small_problems import FAST, SLOW, cluster, node, planning_problem, small_model, twin_islands
@@ -155,6 +156,18 @@ def test_one_more_than_two_islands_in_use_is_three() -> None:
     result = cost_of_using(using_two, "Fast x2", solver="auto", time_limit_s=None)
     assert result is not None
     assert result.objective == best_with(problem, "Fast x2", 3)
+
+
+def test_telling_islands_apart_makes_no_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    solved: list[CompositionProblem] = []
+    monkeypatch.setattr(
+        import_module("tangram_opt.planner.search"), "solve", lambda forced, *_, **__: solved.append(forced)
+    )
+    found = search_of(ONE_SUFFICES)
+    cost_of_using(found, "Fast x2", solver="auto", time_limit_s=None)
+    (forced,) = solved
+    assert sum(each.count for each in forced.islands) == sum(each.count for each in found.composition_problem.islands)
+    assert set(forced.required) == {each.name for each in forced.islands if each.name.startswith("Fast")}
 
 
 def nothing(outcome: Outcome, *log: str) -> Result[Composition]:
