@@ -17,13 +17,17 @@ from typing import Final
 import numpy as np
 
 from tangram_opt.composition.relaxation import ends, raise_prices, relax
-from tangram_opt.composition.search import search
+from tangram_opt.composition.search import Found, search
 from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable, undominated
 
 _WIDTH: Final = 256
-_ROUNDS: Final = 4
+"""Labels per layer in a first search."""
+
+_ROUNDS: Final = 8
+"""Price steps for a box that a first search does not solve; twice as many with each effort."""
+
 _GROWTH: Final = 4
-"""Labels per layer and price steps for a box at first, and how many more labels (twice the steps) if that fails."""
+"""How many times more labels each effort may keep."""
 
 
 @dataclass(order=True, frozen=True)
@@ -39,7 +43,7 @@ class Box:
     sum_low : int
         Bound on their sums of times.
     effort : int
-        How many searches failed to solve it, or the boxes that it came from.
+        How many wider searches went into it and the boxes that it was part of.
     price_ns : array of int, shape (classes,)
         Prices of islands to start from.
     """
@@ -129,46 +133,26 @@ class BoxSearch:
     def dive(self, root: Box) -> None:
         """Look for a first composition at slowest stages a little above the least."""
         for margin in (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6):
-            if self.stop():
-                break
-            theta = min(int(root.theta_low * (1 + margin)), root.theta_high)
             before = self.best.objective_ns
-            self.look_into(replace(root, theta_high=theta))
-            if self.best.options and self.best.objective_ns == before:
+            self.look_into(replace(root, theta_high=min(int(root.theta_low * (1 + margin)), root.theta_high)))
+            if self.stop() or (self.best.options and self.best.objective_ns == before):
                 break
 
     def look_into(self, box: Box) -> list[Box]:
         """Improve the bound of a box or the best composition, and return what is left of it."""
-        table = self.table
-        shrunk = self.shrink(box)
-        if shrunk is None:
+        tightened = self.tighten(box)
+        if tightened is None:
             return []
-        box = shrunk
-        inside = np.flatnonzero((table.bottleneck_ns <= box.theta_high) & (table.sync_ns <= box.sigma_high))
-        options = table.keep(inside)
-        inside = inside[kept := undominated(options, (options.sum_ns,))]
-        options = options.keep(kept)
-        by_end = ends(options)
-        cutoff = self.cutoff_ns(box)
-        relaxed = relax(options, by_end, box.price_ns)
-        target = cutoff if self.best.options else relaxed.bound_ns + relaxed.bound_ns // 2
-        relaxed = raise_prices(options, by_end, relaxed, target, _ROUNDS << box.effort)
-        box = replace(box, price_ns=relaxed.price_ns)
-        box = self.with_sum(box, relaxed.bound_ns)
-        shrunk = self.shrink(box)
-        if shrunk is None:
-            return []
-        if (shrunk.theta_high, shrunk.sigma_high) != (box.theta_high, box.sigma_high):
-            return [shrunk]
-        found = search(options, by_end, relaxed, cutoff, _WIDTH * _GROWTH**box.effort, self.stop)
-        box = self.with_sum(box, min(found.sum_ns, found.floor_ns, cutoff))
+        box, inside = tightened
+        options = self.table.keep(inside)
+        box, found = self.solve_corner(box, options)
         if not found.rows:
-            return self.halves(box) if found.floor_ns < cutoff else []
-        rows = inside[list(found.rows)]
-        theta, sigma = int(table.bottleneck_ns[rows].max()), int(table.sync_ns[rows].max())
-        objective = table.objective_ns(theta, found.sum_ns, sigma)
+            return self.halves(box) if found.floor_ns < self.cutoff_ns(box) else []
+        rows = list(found.rows)
+        theta, sigma = int(options.bottleneck_ns[rows].max()), int(options.sync_ns[rows].max())
+        objective = self.table.objective_ns(theta, found.sum_ns, sigma)
         if objective < self.best.objective_ns:
-            self.best = Best(tuple(table.option[rows].tolist()), objective)
+            self.best = Best(tuple(options.option[rows].tolist()), objective)
         if found.floor_ns < found.sum_ns:
             return self.halves(box)
         # The corner is solved: nothing with a slowest stage from theta on and a sync from sigma on is better.
@@ -176,6 +160,44 @@ class BoxSearch:
         if sigma > box.sigma_low:
             rest.append(self.with_sum(replace(box, theta_low=max(theta, box.theta_low), sigma_high=sigma - 1), 0))
         return rest
+
+    def tighten(self, box: Box) -> tuple[Box, Ints] | None:
+        """Pull in the ends of a box as far as they go; return it with the options that can matter in it."""
+        table = self.table
+        while True:
+            inside = np.flatnonzero((table.bottleneck_ns <= box.theta_high) & (table.sync_ns <= box.sigma_high))
+            options = table.keep(inside)
+            theta_low = least_threshold(options, options.bottleneck_ns)
+            sigma_low = least_threshold(options, options.sync_ns)
+            if theta_low is None or sigma_low is None:
+                return None
+            tighter = self.shrink(
+                replace(box, theta_low=max(box.theta_low, theta_low), sigma_low=max(box.sigma_low, sigma_low))
+            )
+            if tighter is None:
+                return None
+            if (tighter.theta_high, tighter.sigma_high) == (box.theta_high, box.sigma_high):
+                # Within a box only the sum counts.
+                return tighter, inside[undominated(options, (options.sum_ns,))]
+            box = tighter
+
+    def solve_corner(self, box: Box, options: OptionTable) -> tuple[Box, Found]:
+        """Look for the least sum of times with the options of a box, narrowly at first."""
+        by_end = ends(options)
+        cutoff = self.cutoff_ns(box)
+        relaxed = relax(options, by_end, box.price_ns)
+        found = search(options, by_end, relaxed, cutoff, _WIDTH, self.stop)
+        if found.floor_ns < min(found.sum_ns, cutoff):
+            hoped = cutoff if self.best.options else relaxed.bound_ns + relaxed.bound_ns // 2
+            rounds = _ROUNDS << box.effort
+            relaxed = raise_prices(options, by_end, relaxed, min(found.sum_ns, hoped), rounds, self.stop)
+            # Where the box is wide for the gap that is left, halves of it are easier than the whole.
+            spread = self.table.objective_ns(box.theta_high - box.theta_low, 0, box.sigma_high - box.sigma_low)
+            if 2 * spread < cutoff - relaxed.bound_ns:
+                box = replace(box, effort=box.effort + 1)
+                found = search(options, by_end, relaxed, cutoff, _WIDTH * _GROWTH**box.effort, self.stop)
+        box = replace(box, price_ns=relaxed.price_ns)
+        return self.with_sum(box, max(relaxed.bound_ns, min(found.sum_ns, found.floor_ns, cutoff))), found
 
     def cutoff_ns(self, box: Box) -> int:
         """Sum of times from which on no composition in a box is an improvement."""
@@ -207,11 +229,10 @@ class BoxSearch:
         return replace(box, sum_low=sum_low, bound_ns=bound)
 
     def halves(self, box: Box) -> list[Box]:
-        """Split a box that was too much for one search, or search it wider where it cannot be split."""
+        """Split a box that was too much for one search; one with a single value in each range comes back whole."""
         thetas = self.bottlenecks[(self.bottlenecks >= box.theta_low) & (self.bottlenecks <= box.theta_high)]
         sigmas = self.syncs[(self.syncs >= box.sigma_low) & (self.syncs <= box.sigma_high)]
         spread = (self.table.micro_batches - 1) * (box.theta_high - box.theta_low)
-        box = replace(box, effort=box.effort + 1)
         if len(thetas) > 1 and spread >= box.sigma_high - box.sigma_low:
             middle = int(thetas[(len(thetas) - 1) // 2])
             parts = [replace(box, theta_high=middle), replace(box, theta_low=middle + 1)]

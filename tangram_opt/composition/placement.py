@@ -43,7 +43,7 @@ def depth_limit(option: Option, island: IslandClass, micro_batches: int) -> int 
     Returns
     -------
     int or None
-        None where any number may come after it; negative where it does not fit even as the last of the pipeline.
+        None where any number may come after it; -1 where it does not fit even as the last of the pipeline.
     """
     limits = [] if option.max_stages_after is None else [option.max_stages_after]
     for behind, stage in enumerate(reversed(option.stages)):

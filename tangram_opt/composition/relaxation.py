@@ -9,6 +9,7 @@ model, so one pass serves both as a bound of the whole and as a guide to the sea
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +20,9 @@ from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable
 
 _HIGHEST_PRICE: Final = 1 << 48
 """Three days: no price needs to be higher, and a thousand of them stay far below IMPOSSIBLE."""
+
+_PATIENCE: Final = 4
+"""Price steps in a row that may gain next to nothing."""
 
 
 @dataclass(frozen=True)
@@ -31,31 +35,32 @@ class Ends:
         Rows of the table, once for each place, sorted by exit port within each atom.
     start : array of int, shape (atoms + 2,)
         Where each atom begins.
-    exits : tuple of (array of int, array of int)
-        For each atom its distinct exit ports, and where each begins within the atom's rows.
+    port, port_start : array of int
+        Exit port of each stretch of equal ones among the rows, and where it begins.
+    stretch : array of int, shape (atoms + 2,)
+        Where the stretches of each atom begin.
     """
 
     row: Ints
     start: Ints
-    exits: tuple[tuple[Ints, Ints], ...]
+    port: Ints
+    port_start: Ints
+    stretch: Ints
 
 
 def ends(table: OptionTable) -> Ends:
     """List the options of a table by the atom behind their slice."""
-    by_slice = [np.array(first, dtype=np.int64) for first in table.first_atoms]
-    places = np.array([len(first) for first in by_slice], dtype=np.int64)[table.slice]
-    row = np.repeat(np.arange(len(table.slice)), places)
-    first = np.concatenate([by_slice[s] for s in table.slice]) if len(row) else row
-    end = first + table.length[row]
-    order = np.lexsort((table.exit[row], end))
+    places = np.diff(table.first_atom_start)[table.slice]
+    row = np.repeat(np.arange(len(places)), places)
+    nth = np.arange(len(row)) - np.repeat(np.cumsum(places) - places, places)
+    end = table.first_atom[table.first_atom_start[table.slice[row]] + nth] + table.length[row]
+    exits = len(table.round_trip_ns)
+    order = np.argsort(end * exits + table.exit[row], kind="stable")
     row, end = row[order], end[order]
-    start = np.searchsorted(end, np.arange(table.atoms + 2))
-    exits = []
-    for atom in range(table.atoms + 1):
-        port = table.exit[row[start[atom] : start[atom + 1]]]
-        begin = np.flatnonzero(np.diff(port, prepend=-1))
-        exits.append((port[begin], begin))
-    return Ends(row, start, tuple(exits))
+    port = table.exit[row]
+    port_start = np.flatnonzero(np.diff(end * exits + port, prepend=-1))
+    atoms = np.arange(table.atoms + 2)
+    return Ends(row, np.searchsorted(end, atoms), port[port_start], port_start, np.searchsorted(end[port_start], atoms))
 
 
 @dataclass(frozen=True)
@@ -106,25 +111,24 @@ def relax(table: OptionTable, by_end: Ends, price_ns: Ints) -> Relaxation:
     cost = np.where(
         np.arange(width) <= table.limit[:, None], (table.sum_ns + price_ns[table.island])[:, None], IMPOSSIBLE
     )
-    ports = table.round_trip_ns.shape[1]
-    front = np.full((ports, table.atoms + 1, padded), IMPOSSIBLE, dtype=np.int64)
+    round_trip = table.round_trip_ns[:, :, None]
+    front = np.full((table.round_trip_ns.shape[1], table.atoms + 1, padded), IMPOSSIBLE, dtype=np.int64)
     front[:, 0] = 0
     # windows[k] is front.ravel()[k : k + width]: the states of an option, for every number of stages behind it.
     step = front.itemsize
     windows = as_strided(front, shape=(front.size - width + 1, width), strides=(step, step), writeable=False)
     origin = (table.entry * (table.atoms + 1) - table.length) * padded + table.stages
+    origin, cost = origin[by_end.row], cost[by_end.row]
+    start, stretch = by_end.start.tolist(), by_end.stretch.tolist()
     for atom in range(1, table.atoms + 1):
-        rows = by_end.row[by_end.start[atom] : by_end.start[atom + 1]]
-        if not len(rows):
+        first, last = start[atom], start[atom + 1]
+        if first == last:
             continue
-        reached = windows[origin[rows] + atom * padded]
-        reached += cost[rows]
-        port, begin = by_end.exits[atom]
-        if len(port) == 1:
-            best = reached.min(axis=0) + table.round_trip_ns[port[0]][:, None]
-        else:
-            by_exit = np.minimum.reduceat(reached, begin, axis=0)
-            best = (by_exit[:, None] + table.round_trip_ns[port][:, :, None]).min(axis=0)
+        reached = windows[origin[first:last] + atom * padded]
+        reached += cost[first:last]
+        ports = slice(stretch[atom], stretch[atom + 1])
+        by_exit = np.minimum.reduceat(reached, by_end.port_start[ports] - first, axis=0)
+        best = (by_exit[:, None] + round_trip[by_end.port[ports]]).min(axis=0)
         np.minimum(best, IMPOSSIBLE, out=front[:, atom, :width])
         front[:, atom, width:] = front[:, atom, width - 1 : width]
     value = int(front[-1, -1, 0])
@@ -138,9 +142,10 @@ def _use_on_the_way(table: OptionTable, by_end: Ends, front: Ints, cost: Ints) -
     used = np.zeros(len(table.count), dtype=np.int64)
     atom, stages, entry = table.atoms, 0, table.round_trip_ns.shape[1] - 1
     while atom:
-        rows = by_end.row[by_end.start[atom] : by_end.start[atom + 1]]
+        here = slice(by_end.start[atom], by_end.start[atom + 1])
+        rows = by_end.row[here]
         reached = front[table.entry[rows], atom - table.length[rows], stages + table.stages[rows]]
-        best = rows[np.argmin(reached + cost[rows, stages] + table.round_trip_ns[table.exit[rows], entry])]
+        best = rows[np.argmin(reached + cost[here, stages] + table.round_trip_ns[table.exit[rows], entry])]
         used[table.island[best]] += 1
         atom -= int(table.length[best])
         stages = min(stages + int(table.stages[best]), table.depth)
@@ -148,7 +153,9 @@ def _use_on_the_way(table: OptionTable, by_end: Ends, front: Ints, cost: Ints) -
     return used
 
 
-def raise_prices(table: OptionTable, by_end: Ends, start: Relaxation, target_ns: int, rounds: int) -> Relaxation:
+def raise_prices(
+    table: OptionTable, by_end: Ends, start: Relaxation, target_ns: int, rounds: int, stop: Callable[[], bool]
+) -> Relaxation:
     """Look for prices with a better bound, by subgradient steps of Polyak's length.
 
     Parameters
@@ -161,17 +168,20 @@ def raise_prices(table: OptionTable, by_end: Ends, start: Relaxation, target_ns:
         Stop where the bound reaches it; what the bound is hoped to reach.
     rounds : int
         Most steps.
+    stop : callable
+        Asked at every step; the search ends once it answers True.
 
     Returns
     -------
     Relaxation
         The one with the best bound.
     """
-    best = current = start
+    best = current = _along_capacity(table, by_end, start, target_ns)
     direction = np.zeros(len(table.count))
     share = 1.0
+    idle = 0
     for _ in range(rounds):
-        if best.bound_ns >= target_ns:
+        if best.bound_ns >= target_ns or idle == _PATIENCE or stop():
             break
         # At a price of 0 a class may be used any number of times between what is required and what there is.
         allowed = np.clip(current.used, table.required, table.count)
@@ -187,8 +197,27 @@ def raise_prices(table: OptionTable, by_end: Ends, start: Relaxation, target_ns:
         move = share * (target_ns - current.bound_ns) / squared
         price = np.rint(np.clip(price + move * direction, -_HIGHEST_PRICE, _HIGHEST_PRICE)).astype(np.int64)
         current = relax(table, by_end, np.where(table.required > 0, price, np.maximum(price, 0)))
+        idle = 0 if 16 * (current.bound_ns - best.bound_ns) > target_ns - best.bound_ns else idle + 1
         if current.bound_ns > best.bound_ns:
             best = current
         else:
             share *= 0.8
+    return best
+
+
+def _along_capacity(table: OptionTable, by_end: Ends, start: Relaxation, target_ns: int) -> Relaxation:
+    """Try prices in proportion to how many atoms an island can hold, higher and higher as long as the bound gains.
+
+    Where the islands cannot hold all atoms the bound grows without limit on this way, which plain subgradient steps
+    take long to find.
+    """
+    capacity = np.zeros_like(table.count)
+    np.maximum.at(capacity, table.island, table.length)
+    price = capacity * max(target_ns // table.atoms, 1)
+    best = start
+    while best.bound_ns < target_ns and int(price.max()) < _HIGHEST_PRICE:
+        tried = relax(table, by_end, price)
+        if tried.bound_ns <= best.bound_ns:
+            break
+        best, price = tried, 2 * price
     return best

@@ -47,8 +47,8 @@ class OptionTable:
         Most stages that may come after it, at most `depth`.
     sum_ns, bottleneck_ns, sync_ns : array of int
         Its share of the three parts of the objective.
-    first_atoms : tuple of tuple of int
-        For each slice the atoms at which it can start.
+    first_atom, first_atom_start : array of int
+        Atoms at which slices can start; those of slice s are ``first_atom[first_atom_start[s]:first_atom_start[s + 1]]``.
     swap_group : array of int
         Slices of equal atoms with equal ports: neighbours of one group can change places at no cost. -1 for none.
     round_trip_ns : array of int, shape (exit ports, entry ports + 1)
@@ -74,7 +74,8 @@ class OptionTable:
     sum_ns: Ints
     bottleneck_ns: Ints
     sync_ns: Ints
-    first_atoms: tuple[tuple[int, ...], ...]
+    first_atom: Ints
+    first_atom_start: Ints
     swap_group: Ints
     round_trip_ns: Ints
     count: Ints
@@ -163,7 +164,8 @@ def option_table(problem: CompositionProblem) -> OptionTable:
         sum_ns=sum_ns,
         bottleneck_ns=bottleneck_ns,
         sync_ns=sync_ns,
-        first_atoms=tuple(first_atoms),
+        first_atom=np.array([first for places in first_atoms for first in places], dtype=np.int64),
+        first_atom_start=np.cumsum([0, *map(len, first_atoms)]),
         swap_group=np.where(kind < 0, -1, kind * ports + exit_ * one_way.shape[1] + entry),
         round_trip_ns=np.hstack([round_trip, np.zeros((len(round_trip), 1), dtype=np.int64)]),
         count=count,
@@ -192,7 +194,9 @@ def undominated(table: OptionTable, costs: tuple[Ints, ...]) -> Ints:
     """
     criteria = np.stack([*costs, table.stages, -table.limit])
     ports = table.round_trip_ns.shape
-    group = ((table.island * len(table.first_atoms) + table.slice) * ports[0] + table.exit) * ports[1] + table.entry
+    group = ((table.island * len(table.first_atom_start) + table.slice) * ports[0] + table.exit) * ports[
+        1
+    ] + table.entry
     order = np.lexsort((*criteria[::-1], group))
     group, criteria = group[order], criteria[:, order]
     kept = np.ones(len(order), dtype=bool)
