@@ -60,7 +60,7 @@ def available() -> tuple[Backend | BrokenBackend, ...]:
             listed.append(BrokenBackend(entry.name, _distribution(entry), error))
         else:
             taken[entry.name] = _distribution(entry)
-            listed.append(_load(entry))
+            listed.append(_load(entry, entry.name))
     return tuple(listed)
 
 
@@ -70,7 +70,8 @@ def get(name: str) -> Backend:
     Parameters
     ----------
     name : str
-        As :func:`available` lists it.
+        As :func:`available` lists it. Of a family such as ``pyomo:highs`` any other member can be named, too
+        (``pyomo:cbc``): the class of the listed one is made with the name behind the colon.
 
     Returns
     -------
@@ -82,10 +83,14 @@ def get(name: str) -> Backend:
     InputError
         When there is none of that name, when it cannot be loaded, or when a package that it needs is missing.
     """
-    entry = next((entry for entry in _entries() if entry.name == name), None)
+    entries = _entries()
+    entry = next((entry for entry in entries if entry.name == name), None)
     if entry is None:
-        raise InputError(_unknown("solver", name, sorted({entry.name for entry in _entries()})))
-    backend = _load(entry)
+        family, colon, _ = name.partition(":")
+        entry = next((entry for entry in entries if colon and entry.name.startswith(family + colon)), None)
+    if entry is None:
+        raise InputError(_unknown("solver", name, sorted({entry.name for entry in entries})))
+    backend = _load(entry, name)
     if isinstance(backend, BrokenBackend):
         raise InputError(f"solver {name!r} of {backend.distribution} cannot be used: {backend.error}")
     missing = backend.missing()
@@ -184,15 +189,16 @@ def _distribution(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist is not None else "an unknown distribution"
 
 
-def _load(entry: EntryPoint) -> Backend | BrokenBackend:
+def _load(entry: EntryPoint, name: str) -> Backend | BrokenBackend:
     # Whatever a third party's module raises while it is imported is its fault to report, not ours to crash on.
     try:
         loaded = entry.load()
-        backend = loaded() if isinstance(loaded, type) else loaded
+        arguments = () if name == entry.name else (name.partition(":")[2],)
+        backend = loaded(*arguments) if isinstance(loaded, type) else loaded
         if not isinstance(backend, Backend):
             return _broken(entry, f"{entry.value} is not a solver backend (see tangram_opt.backend.Backend)")
-        if backend.name != entry.name:
-            return _broken(entry, f"{entry.value} calls itself {backend.name!r}, expected {entry.name!r}")
+        if backend.name != name:
+            return _broken(entry, f"{entry.value} calls itself {backend.name!r}, expected {name!r}")
     except Exception as error:
         return _broken(entry, f"{entry.value} does not load: {type(error).__name__}: {error}")
     return backend

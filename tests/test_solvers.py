@@ -207,3 +207,20 @@ def test_importing_the_package_imports_no_solver_library():
     code = "import sys, tangram_opt; print({'ortools', 'highspy', 'pyomo', 'matplotlib'} & set(sys.modules))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout == "set()\n"
+
+
+class Family(Fake):
+    """A backend for each member of a family of solvers."""
+
+    def __init__(self, member="first"):
+        super().__init__(f"family:{member}")
+
+
+def test_another_member_of_a_listed_family_can_be_named(register):
+    register("family:first", Family)
+    assert solvers.get("family:first").name == "family:first"
+    assert solvers.get("family:second").name == "family:second"
+    with pytest.raises(InputError, match="unknown solver 'families:second'"):
+        solvers.get("families:second")
+    with pytest.raises(InputError, match="unknown solver 'family'"):
+        solvers.get("family")
