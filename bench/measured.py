@@ -12,6 +12,10 @@ PAR = 10
 """A failure counts as this many time limits (PAR10)."""
 SHIFT_S = 0.01
 """Shift of the geometric means: far below it, differences do not count."""
+RATIO_SHIFT_S = 0.001
+"""Shift of both times of a ratio: shorter times are mostly noise."""
+SHORTEST_S = 1e-4
+"""The best time of a performance profile is at least this; times are rounded to it."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ def ratio(slow: dict[str, float], fast: dict[str, float], limit_s: float) -> tup
     is a lower bound.
     """
     common = [name for name in slow.keys() & fast.keys() if fast[name] <= limit_s]
-    logs = [math.log((min(slow[name], limit_s) + 0.001) / (fast[name] + 0.001)) for name in common]
+    logs = [math.log((min(slow[name], limit_s) + RATIO_SHIFT_S) / (fast[name] + RATIO_SHIFT_S)) for name in common]
     return (math.exp(sum(logs) / len(logs)) if logs else math.nan), len(logs)
 
 
@@ -85,5 +89,5 @@ def profile(found: Sequence[dict[str, float]], limit_s: float) -> list[list[floa
         best = min(times)
         if best <= limit_s:
             for own, value in zip(ratios, times, strict=True):
-                own.append(value / max(best, 1e-4) if value <= limit_s else math.inf)
+                own.append(value / max(best, SHORTEST_S) if value <= limit_s else math.inf)
     return [sorted(own) for own in ratios]

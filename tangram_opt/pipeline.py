@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tangram_opt.data.plan import PlannedStage
+
 Times = NDArray[np.int64]
 
 
@@ -95,6 +97,17 @@ def simulate(
         forward_start_ns=np.stack([start[s : s + 2 * micro_batches : 2, s] for s in rows]),
         backward_start_ns=np.stack([start[2 * stages - 1 - s :: 2, s][:micro_batches] for s in rows]),
         makespan_ns=int(np.max(free + np.array(sync_ns, dtype=np.int64))),
+    )
+
+
+def simulate_stages(stages: Sequence[PlannedStage], micro_batches: int) -> Schedule:
+    """Run one 1F1B iteration of planned stages, front to back; see :func:`simulate`."""
+    return simulate(
+        [stage.forward_ns for stage in stages],
+        [stage.backward_ns for stage in stages],
+        [stage.transfer_ns for stage in stages[:-1]],
+        [stage.sync_ns for stage in stages],
+        micro_batches,
     )
 
 

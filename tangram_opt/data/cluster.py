@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from tangram_opt.data.constraints import STRICT, NonEmptyStr, NonNegativeInt, PositiveInt
 
@@ -73,19 +72,6 @@ class Node:
         return slowest_link(self.link_bytes_per_s)
 
 
-class Network(Protocol):
-    """Bandwidth between two nodes of a cluster, by their indices; it may depend on the direction."""
-
-    @property
-    def size(self) -> int:
-        """Number of nodes."""
-        ...
-
-    def bandwidth_bytes_per_s(self, source: int, target: int) -> int:
-        """Bandwidth from node `source` to another node `target`, 0 where they are not connected."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class MatrixNetwork:
     """A network given link by link, possibly asymmetric; the diagonal is 0."""
@@ -103,7 +89,7 @@ class MatrixNetwork:
         return len(self.matrix_bytes_per_s)
 
     def bandwidth_bytes_per_s(self, source: int, target: int) -> int:
-        """Bandwidth from node `source` to node `target`."""
+        """Bandwidth from node `source` to another node `target`, 0 where they are not connected."""
         return self.matrix_bytes_per_s[source][target]
 
 

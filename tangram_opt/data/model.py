@@ -11,6 +11,9 @@ from tangram_opt.data.constraints import STRICT, NonEmptyStr, NonNegativeInt, Po
 HALF_PRECISION_BYTES: Final = 2
 """Width of an activation value."""
 
+MOST_ATOMS: Final = 1_002
+"""Far above any published model; the planner looks at every pair of a first and a last atom."""
+
 AtomKind = Literal["embedding", "layer", "head"]
 
 
@@ -140,6 +143,9 @@ class Model:
     def __post_init__(self) -> None:
         if not self.runs:
             raise ValueError("runs: expected at least one atom")
+        atoms = sum(run.count for run in self.runs)
+        if atoms > MOST_ATOMS:
+            raise ValueError(f"runs: {atoms} atoms, expected at most {MOST_ATOMS}")
 
     def atoms(self) -> Iterator[Atom]:
         """All atoms one by one, front to back."""

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from tangram_opt.data.cluster import Cluster
 from tangram_opt.data.constraints import STRICT, NonEmptyStr, PositiveInt
 from tangram_opt.data.island import Tolerances
 from tangram_opt.data.model import Model
 from tangram_opt.data.workload import TrainingRecipe
+
+
+MOST_SEQUENCES: Final = 2**20
+"""Far above any global batch; plans are simulated micro-batch by micro-batch."""
+LONGEST_SEQUENCE: Final = 2**31 - 1
+"""Far above any context; positions are 32-bit integers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +79,10 @@ class PlanningProblem:
     pruning: Pruning = Pruning()
 
     def __post_init__(self) -> None:
+        if self.global_batch > MOST_SEQUENCES:
+            raise ValueError(f"global_batch: {self.global_batch}, expected at most {MOST_SEQUENCES}")
+        if self.sequence_length > LONGEST_SEQUENCE:
+            raise ValueError(f"sequence_length: {self.sequence_length}, expected at most {LONGEST_SEQUENCE}")
         if self.micro_batch is not None and self.global_batch % self.micro_batch:
             raise ValueError(
                 f"micro_batch: {self.micro_batch}, expected a divisor of the global batch {self.global_batch}"

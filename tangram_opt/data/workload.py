@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tangram_opt.data.cluster import Gpu
 from tangram_opt.data.constraints import STRICT, NonEmptyStr, NonNegativeInt, PositiveInt
 
 
@@ -34,6 +35,10 @@ class TrainingRecipe:
     def state_bytes(self) -> int:
         """Bytes per parameter of all training state together."""
         return self.weight_bytes + self.gradient_bytes + self.optimizer_bytes
+
+    def usable_bytes(self, gpu: Gpu) -> int:
+        """Memory of a GPU that stages may use; not positive where the reserve takes all of it."""
+        return gpu.memory_bytes - self.reserved_bytes
 
 
 @dataclass(frozen=True, slots=True)

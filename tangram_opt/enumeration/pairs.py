@@ -95,7 +95,8 @@ def enumerate_pairs(
             if window is not None and not share / window <= demand <= share * window:
                 removed[IMBALANCE] += 1
             elif pruning.infeasibility and (
-                profile.memory_bytes > island.gpus * (island.gpu.memory_bytes - workload.recipe.reserved_bytes)
+                profile.memory_bytes > island.gpus * workload.recipe.usable_bytes(island.gpu)
+                # The only island there is has to hold the whole model.
                 or (alone and piece.length < whole.length)
             ):
                 removed[INFEASIBILITY] += 1

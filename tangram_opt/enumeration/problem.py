@@ -91,7 +91,7 @@ def composition_problem(
                 name=group.island.name,
                 count=group.count,
                 # No option is for a class without usable memory; a limit is a positive number all the same.
-                memory_bytes=max(1, group.island.gpu.memory_bytes - workload.recipe.reserved_bytes),
+                memory_bytes=max(1, workload.recipe.usable_bytes(group.island.gpu)),
             )
             for group in groups
         ),

@@ -143,7 +143,7 @@ def max_stages_after(memory: StageMemory, island: Island, workload: Workload) ->
         Negative where a stage does not fit even as the last of the pipeline, :data:`UNLIMITED` where memory allows
         all micro-batches in flight. Every GPU of a node has an equal share of the host's memory.
     """
-    limit = usable_bytes(island, workload)
+    limit = workload.recipe.usable_bytes(island.gpu)
     host = (island.host_memory_bytes or 0) // island.gpus_per_node
     room = np.minimum(
         _micro_batches_that_fit(limit - memory.static, memory.in_flight),
@@ -153,11 +153,6 @@ def max_stages_after(memory: StageMemory, island: Island, workload: Workload) ->
     behind = np.arange(stages - 1, -1, -1)
     after = np.where(room >= workload.micro_batches, UNLIMITED, room - 1 - behind)
     return np.asarray(np.where(room < 1, -1, after).min(axis=-1))
-
-
-def usable_bytes(island: Island, workload: Workload) -> int:
-    """Memory of each GPU that stages may use."""
-    return island.gpu.memory_bytes - workload.recipe.reserved_bytes
 
 
 def _micro_batches_that_fit(room: IntArray, each: IntArray) -> IntArray:

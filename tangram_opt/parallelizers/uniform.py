@@ -29,7 +29,6 @@ from tangram_opt.parallelizers.memory import (
     max_stages_after,
     stage_memory,
     stage_parameters,
-    usable_bytes,
 )
 from tangram_opt.parallelizers.pareto import non_dominated
 from tangram_opt.parallelizers.split import balanced_splits
@@ -220,7 +219,7 @@ def _why_not(groups: list[_Group], island: Island, workload: Workload, stages_af
     needs = [_least_need(group, workload.micro_batches, stages_after) for group in groups if group.valid.any()]
     if not needs:
         return f"network: no layout runs over the links of island {island.name} that have bandwidth"
-    limit = usable_bytes(island, workload)
+    limit = workload.recipe.usable_bytes(island.gpu)
     return (
         f"memory: the leanest plan needs {min(needs) / GIB:.1f} GiB on each {island.gpu.name} of {limit / GIB:.1f} GiB"
         f" with {stages_after} stages after it"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tangram_opt.composition.objective import closed_form_ns
-from tangram_opt.data.plan import Plan, PlannedStage
+from tangram_opt.data.plan import Plan
 from tangram_opt.data.planning import PlanningProblem
-from tangram_opt.pipeline import simulate
+from tangram_opt.pipeline import simulate_stages
 
 
 def check(problem: PlanningProblem, plan: Plan) -> tuple[str, ...]:
@@ -127,8 +127,8 @@ def _memory(problem: PlanningProblem, plan: Plan) -> Iterator[str]:
         in_flight = min(plan.micro_batches, len(plan.stages) - number)
         if stage.in_flight != in_flight:
             yield f"stages[{number}].in_flight: {stage.in_flight}, expected {in_flight} at this place under 1F1B"
-        there = min((nodes[part.node].gpu.memory_bytes for part in stage.gpus if part.node in nodes), default=0)
-        limit = there - problem.recipe.reserved_bytes
+        gpus = [nodes[part.node].gpu for part in stage.gpus if part.node in nodes]
+        limit = min((problem.recipe.usable_bytes(gpu) for gpu in gpus), default=0)
         if stage.memory_limit_bytes > limit:
             yield f"stages[{number}].memory_limit_bytes: {stage.memory_limit_bytes}, its GPUs have {limit}"
         if stage.memory_bytes > stage.memory_limit_bytes:
@@ -145,7 +145,7 @@ def _times(plan: Plan) -> Iterator[str]:
     if stages[-1].transfer_ns:
         yield f"stages[{len(stages) - 1}].transfer_ns: {stages[-1].transfer_ns}, expected 0 behind the last stage"
     try:
-        simulated = simulate(*_passes(stages), transfers, syncs, plan.micro_batches).makespan_ns
+        simulated = simulate_stages(stages, plan.micro_batches).makespan_ns
     except ValueError as error:
         yield f"simulated_ns: {plan.simulated_ns}, but no such pipeline can run: {error}"
     else:
@@ -155,7 +155,3 @@ def _times(plan: Plan) -> Iterator[str]:
         yield f"bound_ns: {plan.bound_ns}, expected at most the iteration time {plan.iteration_ns}"
     if (plan.outcome == "optimal") != (plan.bound_ns == plan.iteration_ns):
         yield f"outcome: {plan.outcome} with bound {plan.bound_ns} ns and iteration time {plan.iteration_ns} ns"
-
-
-def _passes(stages: tuple[PlannedStage, ...]) -> tuple[list[int], list[int]]:
-    return [stage.forward_ns for stage in stages], [stage.backward_ns for stage in stages]

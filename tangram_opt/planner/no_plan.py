@@ -69,7 +69,7 @@ def _state_too_large(problem: PlanningProblem, parallelizer: Parallelizer, group
     """Say so where the training state of the model, or of one atom, does not fit whatever the plan."""
     recipe = problem.recipe
     workload = Workload(problem.global_batch, problem.sequence_length, problem.micro_batch or 1, recipe)
-    room = {g.island: g.island.gpus * max(0, g.island.gpu.memory_bytes - recipe.reserved_bytes) for g in groups}
+    room = {g.island: g.island.gpus * max(0, recipe.usable_bytes(g.island.gpu)) for g in groups}
     largest = max(room, key=lambda island: room[island])
     atoms = parallelizer.slice_model(problem.model)
     needs = [parallelizer.profile(atom, largest, workload).memory_bytes for atom in atoms]

@@ -11,7 +11,7 @@ from tangram_opt.data.model import Model
 from tangram_opt.data.plan import Plan, PlannedStage, SearchReport, UnusedIsland
 from tangram_opt.data.units import NS_PER_MS
 from tangram_opt.islands import IslandGroup
-from tangram_opt.pipeline import simulate
+from tangram_opt.pipeline import simulate_stages
 from tangram_opt.planner.placement import PlacedStage, place
 from tangram_opt.planner.search import Search
 from tangram_opt.result import Outcome, Result
@@ -43,13 +43,6 @@ def plan_report(found: Search, cost_of_using: CostOfUsing) -> Plan:
     evaluation = evaluate(problem, composition)
     placed = place(cluster, found.groups, problem, composition)
     stages = _planned_stages(problem, composition, evaluation, placed, model, found.groups)
-    schedule = simulate(
-        [stage.forward_ns for stage in stages],
-        [stage.backward_ns for stage in stages],
-        [stage.transfer_ns for stage in stages[:-1]],
-        [stage.sync_ns for stage in stages],
-        problem.micro_batches,
-    )
     peaks = {node.name: node.gpu.peak_flops_per_s for node in cluster.nodes}
     classes = [problem.options[pick.option].island for pick in composition.picks]
     on_stages = sum(stage.gpu_count for stage in stages)
@@ -74,7 +67,7 @@ def plan_report(found: Search, cost_of_using: CostOfUsing) -> Plan:
         outcome="optimal" if proven else "feasible",
         iteration_ns=best.result.objective,
         bound_ns=bound,
-        simulated_ns=int(schedule.makespan_ns),
+        simulated_ns=simulate_stages(stages, problem.micro_batches).makespan_ns,
         unused=_unused(found, Counter(classes), best.result.objective, cost_of_using),
         idle_gpus=in_used - on_stages,
         search=SearchReport(

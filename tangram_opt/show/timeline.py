@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 from tangram_opt.data.plan import Plan
-from tangram_opt.pipeline import Schedule, simulate
+from tangram_opt.pipeline import Schedule, simulate_stages
 
 Window = tuple[int, int]
 
@@ -41,15 +41,7 @@ class Timeline:
     @classmethod
     def of(cls, plan: Plan) -> Timeline:
         """Simulate a plan."""
-        stages = plan.stages
-        schedule = simulate(
-            [stage.forward_ns for stage in stages],
-            [stage.backward_ns for stage in stages],
-            [stage.transfer_ns for stage in stages[:-1]],
-            [stage.sync_ns for stage in stages],
-            plan.micro_batches,
-        )
-        return cls(plan, schedule)
+        return cls(plan, simulate_stages(plan.stages, plan.micro_batches))
 
 
 def windows(timeline: Timeline) -> list[Window]:

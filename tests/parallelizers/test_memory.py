@@ -35,7 +35,6 @@ from tangram_opt.parallelizers.memory import (
     max_stages_after,
     stage_memory,
     stage_parameters,
-    usable_bytes,
 )
 
 UNIFORM = UniformParallelizer()
@@ -185,7 +184,7 @@ def host_bytes(plan: SlicePlan, piece: ModelSlice, where: Island, what: Workload
 def test_every_plan_fits_behind_the_stages_it_tolerates_and_not_behind_one_more(
     piece: ModelSlice, where: Island, what: Workload
 ) -> None:
-    limit = usable_bytes(where, what)
+    limit = what.recipe.usable_bytes(where.gpu)
     host_share = (where.host_memory_bytes or 0) // where.gpus_per_node
     for plan in UNIFORM.parallelize(piece, where, what, 0).plans:
         host = host_bytes(plan, piece, where, what)

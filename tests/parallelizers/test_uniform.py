@@ -33,7 +33,7 @@ from tangram_opt.data.workload import Workload
 from tangram_opt.parallelizers import ModelSlice, Parallelizer, SlicePlan, UniformParallelizer
 from tangram_opt.parallelizers.cost import inner_transfers_ns
 from tangram_opt.parallelizers.layout import layouts
-from tangram_opt.parallelizers.memory import UNLIMITED, max_stages_after, usable_bytes
+from tangram_opt.parallelizers.memory import UNLIMITED, max_stages_after
 from tangram_opt.parallelizers.variants import RECOMPUTE
 
 UNIFORM = UniformParallelizer()
@@ -223,7 +223,7 @@ def test_no_memory_is_explained_with_the_numbers() -> None:
     )
     need = float(answer.reason.split(" needs ")[1].split()[0])
     # The plans of an endless memory are the fast ones; the leanest of all needs no more than they do.
-    assert usable_bytes(where, what) / 2**30 < need <= leanest / 2**30
+    assert what.recipe.usable_bytes(where.gpu) / 2**30 < need <= leanest / 2**30
     assert answer.reason.startswith("memory: the leanest plan needs ")
     assert answer.reason.endswith(" GiB on each example of 0.1 GiB with 3 stages after it")
 
