@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from math import inf
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from formulations.composition_arc_flow import ArcFlow
 from formulations.linear import LinearModel, OpenModel
+from formulations.linear_highs import plain_highs_model
 from tangram_opt.backend import Backend, SolveOptions
 from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.errors import InputError
@@ -83,7 +81,10 @@ def write_highs(backend: Backend, problem: CompositionProblem, formulation: str,
         See :func:`captured_model`; or a number is too large for the file.
     """
     model = captured_model(backend, problem, formulation)
-    highs = _plain_highs(model.formulation.linear)
+    linear: LinearModel = model.formulation.linear
+    _check_exact(linear)
+    # As it stands: a file is for any solver, whatever suits HiGHS best.
+    highs = plain_highs_model(linear)
     _write(path, f".{file_format}", lambda file: highs.writeModel(file).name == "kOk")
 
 
@@ -128,32 +129,10 @@ class _CapturedError(Exception):
         self.model = model
 
 
-def _plain_highs(linear: LinearModel) -> Any:
-    """Write a linear model for HiGHS as it stands, in ns: a file is for any solver, whatever suits HiGHS best."""
+def _check_exact(linear: LinearModel) -> None:
+    """Refuse numbers that a file, which is read in floating point, would change."""
     if linear.largest_magnitude() >= 1 << 53:
         raise InputError(f"sums up to {linear.largest_magnitude()} occur, expected less than 2^53 in a file")
-    import highspy
-
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = len(linear.variables), len(linear.rows)
-    lp.offset_ = float(linear.constant)
-    lp.col_cost_ = np.array([v.cost for v in linear.variables], dtype=np.float64)
-    lp.col_lower_ = np.array([v.lower for v in linear.variables], dtype=np.float64)
-    lp.col_upper_ = np.array([v.upper for v in linear.variables], dtype=np.float64)
-    kinds = highspy.HighsVarType
-    lp.integrality_ = [kinds.kContinuous if v.follows else kinds.kInteger for v in linear.variables]
-    lp.row_lower_ = np.array([-inf if r.lower is None else r.lower for r in linear.rows], dtype=np.float64)
-    lp.row_upper_ = np.array([inf if r.upper is None else r.upper for r in linear.rows], dtype=np.float64)
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_ = np.cumsum([0, *(len(r.terms) for r in linear.rows)], dtype=np.int32)
-    lp.a_matrix_.index_ = np.array([i for r in linear.rows for i in r.terms], dtype=np.int32)
-    lp.a_matrix_.value_ = np.array([c for r in linear.rows for c in r.terms.values()], dtype=np.float64)
-    lp.col_names_ = [v.name for v in linear.variables]
-    lp.row_names_ = [r.name for r in linear.rows]
-    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-    highs.setOptionValue("output_flag", False)
-    highs.passModel(lp)
-    return highs
 
 
 def _write(path: Path, suffix: str, write: Callable[[str], Any]) -> None:

@@ -3,7 +3,7 @@
 HiGHS computes in floating point with absolute tolerances (1e-6 for pruning, 1e-7 for reduced costs). Costs are given
 to it in a unit of 2^k ns, so that they stay exact and the largest is about 10^6: tolerances are then far below 1 ns
 for iteration times up to hours. A floating-point bound proves the next integer above it only after a tolerance of
-1e-6 units and some rounding errors was taken off. Where that costs a nanosecond the answer is not called optimal.
+2e-6 units and some rounding errors was taken off. Where that costs a nanosecond the answer is not called optimal.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from formulations.search import Found, Search
 from tangram_opt.errors import InputError
 
 LARGEST_COST_BITS: Final = 20
+"""The largest cost has about as many bits in its unit."""
 TOLERANCE: Final = 2e-6
+"""What a bound may be off by the solver's absolute tolerances, in units of the cost."""
 ROUNDING: Final = 2.0**-48
+"""Share of a bound that it may be off by rounding errors."""
 
 
 def unit_ns(linear: LinearModel) -> int:
@@ -74,11 +77,23 @@ def highs_model(linear: LinearModel) -> Any:
     Highs
         A new object with the model; its objective is ``(objective - constant) / step`` in units of :func:`unit_ns`.
     """
-    import highspy
-
     columns = [_column_unit(v) for v in linear.variables]
     rows = [_row_unit(r, columns) for r in linear.rows]
-    costs = [v.cost // linear.step * c / unit_ns(linear) for v, c in zip(linear.variables, columns, strict=True)]
+    return _in_units(linear, linear.step * unit_ns(linear), columns, rows)
+
+
+def plain_highs_model(linear: LinearModel) -> Any:
+    """Write a linear model for HiGHS as it stands: costs in ns, the constant included."""
+    highs = _in_units(linear, 1, [1] * len(linear.variables), [1] * len(linear.rows))
+    highs.changeObjectiveOffset(float(linear.constant))
+    return highs
+
+
+def _in_units(linear: LinearModel, cost_unit: int, columns: Sequence[int], rows: Sequence[int]) -> Any:
+    """Write a linear model without its constant, with units for costs, variables and rows."""
+    import highspy
+
+    costs = [v.cost * c / cost_unit for v, c in zip(linear.variables, columns, strict=True)]
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = len(linear.variables), len(linear.rows)
     lp.col_cost_ = np.array(costs, dtype=np.float64)

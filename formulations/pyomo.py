@@ -13,12 +13,9 @@ from typing import Any, Final
 from formulations import composition_arc_flow_pyomo, composition_deadline_pyomo
 from formulations.composition_data import CompositionData
 from formulations.composition_solvers import CompositionSolver
+from formulations.linear_highs import LARGEST_COST_BITS, ROUNDING, TOLERANCE
 from formulations.search import Search
 from tangram_opt.data.composition import Composition
-
-TOLERANCE: Final = 2e-6
-ROUNDING: Final = 2.0**-48
-LARGEST_COST_BITS: Final = 20
 
 _HIGHS: Final = {
     "mip_rel_gap": 0.0,
