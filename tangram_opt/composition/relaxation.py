@@ -21,7 +21,7 @@ from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable
 _HIGHEST_PRICE: Final = 1 << 48
 """Three days: no price needs to be higher, and a thousand of them stay far below IMPOSSIBLE."""
 
-_PATIENCE: Final = 4
+_PATIENCE: Final = 6
 """Price steps in a row that may gain next to nothing."""
 
 
@@ -187,12 +187,10 @@ def raise_prices(
         allowed = np.clip(current.used, table.required, table.count)
         price = current.price_ns
         slope = current.used - np.where(price > 0, table.count, np.where(price < 0, table.required, allowed))
-        if not slope.any():
-            break
         # Part of the direction before is kept, which dampens the zigzag of plain subgradients.
         direction = slope + direction / 2
         squared = float(direction @ direction)
-        if not squared:
+        if not slope.any() or not squared:
             break
         move = share * (target_ns - current.bound_ns) / squared
         price = np.rint(np.clip(price + move * direction, -_HIGHEST_PRICE, _HIGHEST_PRICE)).astype(np.int64)
@@ -200,24 +198,26 @@ def raise_prices(
         idle = 0 if 16 * (current.bound_ns - best.bound_ns) > target_ns - best.bound_ns else idle + 1
         if current.bound_ns > best.bound_ns:
             best = current
-        else:
-            share *= 0.8
+            continue
+        share *= 0.7
+        if idle % 2 == 0:
+            current, direction = best, np.zeros(len(table.count))
     return best
 
 
 def _along_capacity(table: OptionTable, by_end: Ends, start: Relaxation, target_ns: int) -> Relaxation:
-    """Try prices in proportion to how many atoms an island can hold, higher and higher as long as the bound gains.
+    """Raise prices in proportion to how many atoms an island can hold, more and more as long as the bound gains.
 
-    Where the islands cannot hold all atoms the bound grows without limit on this way, which plain subgradient steps
+    Where the islands cannot hold all atoms the bound grows without limit on this way, which subgradient steps alone
     take long to find.
     """
     capacity = np.zeros_like(table.count)
     np.maximum.at(capacity, table.island, table.length)
-    price = capacity * max(target_ns // table.atoms, 1)
+    step = capacity * max(target_ns // (8 * table.atoms), 1)
     best = start
-    while best.bound_ns < target_ns and int(price.max()) < _HIGHEST_PRICE:
-        tried = relax(table, by_end, price)
+    while best.bound_ns < target_ns and int(step.max()) < _HIGHEST_PRICE:
+        tried = relax(table, by_end, start.price_ns + step)
         if tried.bound_ns <= best.bound_ns:
             break
-        best, price = tried, 2 * price
+        best, step = tried, 2 * step
     return best

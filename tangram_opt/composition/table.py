@@ -48,7 +48,7 @@ class OptionTable:
     sum_ns, bottleneck_ns, sync_ns : array of int
         Its share of the three parts of the objective.
     first_atom, first_atom_start : array of int
-        Atoms at which slices can start; those of slice s are ``first_atom[first_atom_start[s]:first_atom_start[s + 1]]``.
+        Atoms at which slices can start, slice by slice, and where those of each slice begin.
     swap_group : array of int
         Slices of equal atoms with equal ports: neighbours of one group can change places at no cost. -1 for none.
     round_trip_ns : array of int, shape (exit ports, entry ports + 1)
