@@ -11,7 +11,6 @@ from tangram_opt.data.island import Tolerances
 from tangram_opt.data.model import Model
 from tangram_opt.data.workload import TrainingRecipe
 
-
 MOST_SEQUENCES: Final = 2**20
 """Far above any global batch; plans are simulated micro-batch by micro-batch."""
 LONGEST_SEQUENCE: Final = 2**31 - 1

@@ -32,6 +32,7 @@ EXPECTED: Final[Mapping[str, str]] = {
     "greater_than_equal": "at least {ge:g}",
     "less_than_equal": "at most {le:g}",
     "string_too_short": "text of at least {min_length} character",
+    "predicate_failed": "printable text",
     "literal_error": "{expected}",
 }
 """What was expected, by pydantic's type of error."""

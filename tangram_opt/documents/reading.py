@@ -144,16 +144,22 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-# Dates stay text, and 1e9 is a number as in JSON and YAML 1.2 (YAML 1.1 asks for 1.0e+9).
+# YAML 1.1 also reads 010 as eight, 1:30 as ninety and no as false, and 1e9 as text: here numbers and truth values are
+# those that JSON and YAML 1.2 agree on, and everything else, dates too, stays text.
+_OURS: Final = {
+    "tag:yaml.org,2002:bool": (r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    "tag:yaml.org,2002:int": (r"[-+]?(0|[1-9][0-9]*)", "-+0123456789"),
+    "tag:yaml.org,2002:float": (
+        r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        "-+.0123456789",
+    ),
+}
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in {*_OURS, "tag:yaml.org,2002:timestamp"}]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"),
-    list("-+0123456789"),
-)
+for _tag, (_pattern, _first) in _OURS.items():
+    _Loader.add_implicit_resolver(_tag, re.compile(rf"^({_pattern})$"), list(_first))
 
 
 def _parse_yaml(text: str) -> Any:

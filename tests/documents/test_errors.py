@@ -157,6 +157,7 @@ def test_two_nodes_of_one_name_are_refused(tmp_path: Path) -> None:
         ("c.yaml", b"1: x\n", "the key 1 is not text"),
         ("c.yaml", b"a: x\n---\nb: y\n", "expected plain YAML"),
         ("c.yaml", b"a: .nan\n", "a: nan, expected a finite number"),
+        ("c.yaml", b"a: [0, -.Inf]\n", "a[1]: -inf, expected a finite number"),
         ("c.yaml", b"a: !!binary aGk=\n", "a: a value of type bytes, expected text"),
         ("c.json", b'{"a": NaN}', "the value NaN, expected finite numbers"),
         ("c.json", b'{"a": [-Infinity]}', "the value -Infinity, expected finite numbers"),
@@ -174,6 +175,28 @@ def test_two_nodes_of_one_name_are_refused(tmp_path: Path) -> None:
 )
 def test_an_unreadable_file_is_one_clear_sentence(tmp_path: Path, name: str, content: bytes, expected: str) -> None:
     assert expected in error_of(load_cluster, write(tmp_path, content, name))
+
+
+@pytest.mark.parametrize("text", ["010", "1_0", "0x10", "0b10", "1:30", "2020-01-01"])
+def test_a_number_that_versions_of_yaml_read_differently_is_refused(tmp_path: Path, text: str) -> None:
+    document = json.dumps(changed(["nodes", 0, "gpus_per_node"], 4)).replace(
+        '"gpus_per_node": 4', f"gpus_per_node: {text}"
+    )
+    error = error_of(load_cluster, write(tmp_path, document, "c.yaml"))
+    assert error == f'c.yaml: nodes[0].gpus_per_node: "{text}", expected a whole number'
+
+
+@pytest.mark.parametrize("text", ["yes", "no", "on", "off", "y"])
+def test_only_true_and_false_are_truth_values_in_yaml(tmp_path: Path, text: str) -> None:
+    document = json.dumps(changed(["name"], "plain")).replace('"plain"', text)
+    assert load_cluster(write(tmp_path, document, "c.yaml")).name == text
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "bell\a", "red \x1b[31m", "\u2028"])
+def test_a_name_that_cannot_be_printed_is_refused(tmp_path: Path, name: str) -> None:
+    error = error_of(load_cluster, write(tmp_path, json.dumps(changed(["nodes", 0, "name"], name))))
+    assert error.startswith("c.json: nodes[0].name: ")
+    assert error.endswith("expected printable text")
 
 
 def test_a_missing_file_and_a_directory_are_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tangram_opt.data.model import AtomRun, Model
 from tangram_opt.errors import InputError
 from tangram_opt.models import families, model_from_config
 
@@ -28,7 +29,7 @@ def refusal(config: object) -> str:
         ("llama-3-8b", {"hidden_size": float("inf")}, "hidden_size: Infinity, expected a positive integer"),
         ("llama-3-8b", {"hidden_size": [4096]}, "hidden_size: [4096], expected a positive integer"),
         ("llama-3-8b", {"vocab_size": 10**30}, f"vocab_size: {10**30}, expected at most 2147483647"),
-        ("llama-3-8b", {"num_hidden_layers": 10**9}, "num_hidden_layers: 1000000000, expected at most 100000"),
+        ("llama-3-8b", {"num_hidden_layers": 10**9}, "num_hidden_layers: 1000000000, expected at most 1000"),
         (
             "llama-3-8b",
             {"num_key_value_heads": 7},
@@ -161,3 +162,8 @@ def test_long_values_are_cut(config):
 def test_keys_without_effect_are_ignored(config):
     noise = {"torch_dtype": "bfloat16", "rope_scaling": {"factor": 8}, "architectures": None}
     assert model_from_config(config("llama-3-8b") | noise, "m") == model_from_config(config("llama-3-8b"), "m")
+
+
+def test_a_model_of_too_many_atoms_is_refused(layers) -> None:
+    with pytest.raises(ValueError, match=r"^runs: 1003 atoms, expected at most 1002$"):
+        Model("deep", "llama", (AtomRun(layers("llama-3-8b")[0], 1003),))

@@ -11,14 +11,15 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from tangram_opt.data.model import MOST_ATOMS
 from tangram_opt.models.architecture import SEQUENTIAL, Architecture, Layer, Layout
 from tangram_opt.models.feed_forward import MixtureOfExperts, Mlp
 from tangram_opt.models.mixers import Attention, LatentAttention, Mamba
 
 LARGEST_SIZE: Final = 2**31 - 1
 """Sizes are 32-bit integers in the libraries that run these models."""
-MOST_LAYERS: Final = 100_000
-"""Far above any model; every layer is described one by one, so a slip of the pen must not fill the memory."""
+MOST_LAYERS: Final = MOST_ATOMS - 2
+"""The embedding and the head are atoms too."""
 
 Size = Annotated[int, Field(ge=1, le=LARGEST_SIZE, description="a positive integer")]
 OptionalSize = Annotated[int | None, Field(ge=1, le=LARGEST_SIZE, description="a positive integer or null")]
