@@ -39,6 +39,9 @@ def give_answer(problem: Problem | PlanningProblem, result: Result[Any], *, as_j
         When there is no solution; the JSON object is printed all the same.
     """
     kind = kind_of(problem)
+    # Saved first: what is printed may find no reader, and an answer that cannot be saved is an error instead.
+    if result.solution is not None and output is not None:
+        save(result.solution, output)
     if as_json:
         print_json(describe(kind, problem.name, result))
     elif result.solution is not None:
@@ -48,8 +51,6 @@ def give_answer(problem: Problem | PlanningProblem, result: Result[Any], *, as_j
         raise NoPlanError(f"{problem.name}: {found}{': ' if result.log else ''}{'; '.join(result.log)}")
     if not as_json:
         stdout_console().print(summarise(kind, result))
-    if output is not None:
-        save(result.solution, output)
 
 
 def describe(kind: str, instance: str, result: Result[Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -13,6 +14,7 @@ from pydantic import ValidationError
 
 from tangram_opt import __version__
 from tangram_opt.cli import check, compare, export, islands, plan, schema, show, solve, solvers
+from tangram_opt.cli.output import print_json
 from tangram_opt.errors import NoPlanError, TangramError
 
 ANSWER_IS_NO = 1
@@ -75,25 +77,31 @@ def run(arguments: Sequence[str]) -> int:
         code = _invoke(arguments)
         sys.stdout.flush()
     except NoPlanError as error:
-        return _fail(str(error), ANSWER_IS_NO)
+        return _fail(str(error), ANSWER_IS_NO)  # A no is an answer: its command has printed it.
     except TangramError as error:
-        return _fail(str(error), BAD_INPUT)
+        message, code = str(error), BAD_INPUT
     except typer.TyperException as error:
-        return _fail(_describe_usage(error), BAD_INPUT)
+        message, code = _describe_usage(error), BAD_INPUT
     except BrokenPipeError:
         # Python flushes standard output once more at exit: let that go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except (KeyboardInterrupt, typer.Abort):
-        return _fail("interrupted", INTERRUPTED)
+        message, code = "interrupted", INTERRUPTED
     except MemoryError:
-        return _fail("out of memory", BAD_INPUT)
+        message, code = "out of memory", BAD_INPUT
     except OSError as error:
         where = f"{error.filename}: " if error.filename is not None else ""
-        return _fail(f"{where}{error.strerror or error}", BAD_INPUT)
+        message, code = f"{where}{error.strerror or error}", BAD_INPUT
     except Exception as error:
-        return _fail(_describe_bug(error), BAD_INPUT)
-    return code
+        message, code = _describe_bug(error), BAD_INPUT
+    else:
+        return code
+    if "--json" in arguments:
+        with suppress(OSError):
+            print_json({"error": _sentence(message)})
+            sys.stdout.flush()
+    return _fail(message, code)
 
 
 def _invoke(arguments: Sequence[str]) -> int:
@@ -123,10 +131,11 @@ def _describe_bug(error: Exception) -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    sentence = " ".join(message.split()).rstrip(".")
-    try:
-        sys.stderr.write(f"error: {sentence}\n")
+    with suppress(OSError):  # Where nobody listens the exit code still tells.
+        sys.stderr.write(f"error: {_sentence(message)}\n")
         sys.stderr.flush()
-    except OSError:
-        pass  # Nobody listens; the exit code still tells.
     return code
+
+
+def _sentence(message: str) -> str:
+    return " ".join(message.split()).rstrip(".")

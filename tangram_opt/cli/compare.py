@@ -68,6 +68,7 @@ def compare(
         tuple(row for each in reports for row in each.rows),
         tuple(disagreement for each in reports for disagreement in each.disagreements),
     )
+    saved = [] if save is None or report.agree else save_disagreements(report.disagreements, save)
     if as_json:
         print_json(_describe(report))
     else:
@@ -77,9 +78,8 @@ def compare(
             _print_totals(reports[-1].rows)
         for disagreement in report.disagreements:
             print_line(stdout_console(), disagreement.text)
-    if save is not None and not report.agree:
-        for path in save_disagreements(report.disagreements, save):
-            stderr_console().print(f"written: {path}")
+    for path in saved:
+        stderr_console().print(f"written: {path}")
     if not report.agree:
         first, *others = report.disagreements
         raise NoPlanError(f"the solvers disagree: {first.text}{f' (and {len(others)} more)' if others else ''}")

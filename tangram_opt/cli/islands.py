@@ -38,9 +38,9 @@ def islands(
     problem = IslandsProblem(loaded.name, loaded, tolerances)
     partition = solvers.solve(problem).solution
     assert partition is not None  # Nodes one by one are islands, so there always is one.
+    if output is not None:
+        save(partition, output)
     if as_json:
         print_json(describe_partition(problem, partition))
     else:
         print_partition(problem, partition, stdout_console())
-    if output is not None:
-        save(partition, output)

@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from tangram_opt import documents
+from tangram_opt.errors import InputError
+
 PLAN = (
     *("plan", "--cluster", "{cluster.yaml}", "--model", "{model.json}", "--workers", "1"),
     *("--global-batch", "8", "--sequence-length", "8"),
@@ -54,6 +57,8 @@ BAD = [
     (("islands", "{negative.yaml}"), "-1", 2),
     (("plan", "--cluster", "{cluster.yaml}"), "--model", 2),
     ((*PLAN, "--global-batch", "0"), "--global-batch", 2),
+    ((*PLAN, "--global-batch", "1000000000000"), "global_batch: 1000000000000, expected at most 1048576", 2),
+    ((*PLAN, "--sequence-length", "2147483648"), "sequence_length: 2147483648, expected at most 2147483647", 2),
     ((*PLAN, "--sequence-length", "long"), "long", 2),
     ((*PLAN, "--model", "{cluster.yaml}"), "cluster.yaml: format", 2),
     ((*PLAN, "--model", "{no-layers.json}"), "n_layer", 2),
@@ -96,3 +101,35 @@ def test_a_bad_invocation_is_answered_with_one_sentence(tangram, bad_folder, arg
     assert named in lines[0]
     assert "Traceback" not in ran.err + ran.out
     assert "bug" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("solve", "{absent.json}"), 2),
+        (("solve", "{composition-problem.json}", "--solver", "dpp"), 2),
+        (("solve", "{composition-problem.json}", "--threads", "0"), 2),
+        (("islands", "{negative.yaml}"), 2),
+        (("compare",), 2),
+        ((*PLAN, "--micro-batch", "3"), 2),
+        ((*PLAN, "--sequence-length", "100000000"), 1),
+    ],
+)
+def test_json_is_one_object_whatever_goes_wrong(tangram, bad_folder, arguments, code):
+    ran = tangram(*(str(bad_folder / a[1:-1]) if a.startswith("{") else a for a in arguments), "--json")
+    assert ran.code == code, ran
+    if code == 2:
+        assert ran.json == {"error": ran.err.removeprefix("error: ").rstrip("\n")}
+    else:
+        assert ran.json["outcome"] == "infeasible"
+
+
+@pytest.mark.parametrize("command", ["solve", "islands"])
+def test_json_is_one_object_when_the_solution_cannot_be_saved(tangram, folder, monkeypatch, command):
+    def refuse(*_):
+        raise InputError("disk full")
+
+    monkeypatch.setattr(documents, "save", refuse)
+    file = "composition-problem.json" if command == "solve" else "cluster.yaml"
+    ran = tangram(command, folder / file, "--json", "-o", folder / "saved.json")
+    assert (ran.code, ran.json) == (2, {"error": "disk full"})
