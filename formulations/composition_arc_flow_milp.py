@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from formulations.composition_data import CompositionData, Placement
@@ -49,8 +49,8 @@ class ArcFlowMilp:
         Variables by boundary, merged exit port and merged entry port.
     after : tuple of int
         Variables by boundary.
-    slowest, sync : int
-        Variables M and Y.
+    sync, slowest : int
+        Variables Y and M; the slowest stage may be free.
     """
 
     data: CompositionData
@@ -58,8 +58,8 @@ class ArcFlowMilp:
     use: Mapping[tuple[Placement, int], int]
     link: Mapping[tuple[int, int, int], int]
     after: tuple[int, ...]
-    slowest: int
     sync: int
+    slowest: int | None = None
 
     def decode(self, values: Sequence[int]) -> Composition:
         """Order what is used by first atoms."""
@@ -78,7 +78,8 @@ class ArcFlowMilp:
             values[self.use[p, first]] = 1
             stages += p.stages
             values[self.after[first]] = stages
-        values[self.slowest] = max(p.bottleneck_ns for p in used)
+        if self.slowest is not None:
+            values[self.slowest] = max(p.bottleneck_ns for p in used)
         values[self.sync] = max(p.sync_ns for p in used)
         return values
 
@@ -96,6 +97,18 @@ def arc_flow(data: CompositionData) -> ArcFlowMilp:
     ArcFlowMilp
         The model.
     """
+    flow = arc_flow_without_slowest(data)
+    values = [p.bottleneck_ns for p in data.placements]
+    weight = data.micro_batches - 1
+    slowest = flow.linear.add_maximum("slowest", min(values, default=0), max(values, default=0), weight)
+    for atom, holding in _holding(flow.use).items():
+        times = {index: p.bottleneck_ns for p, index in holding}
+        flow.linear.add_row(f"slowest_{atom}", {**times, slowest: -1}, upper=0)  # (7)
+    return replace(flow, slowest=slowest)
+
+
+def arc_flow_without_slowest(data: CompositionData) -> ArcFlowMilp:
+    """Build the model without M: the slowest stage is free, for whoever limits it by leaving placements out."""
     model = LinearModel()
     atoms, most = data.problem.length, data.most_stages
     use = {
@@ -115,10 +128,7 @@ def arc_flow(data: CompositionData) -> ArcFlowMilp:
         for e in sorted({p.entry for p, _ in begin[b]})
     }
     after = tuple(model.add_variable(f"after_{b}", 0, min(most, atoms - b)) for b in range(atoms + 1))
-    bottlenecks, syncs = [p.bottleneck_ns for p in data.placements], [p.sync_ns for p in data.placements]
-    slowest = model.add_maximum(
-        "slowest", min(bottlenecks, default=0), max(bottlenecks, default=0), data.micro_batches - 1
-    )
+    syncs = [p.sync_ns for p in data.placements]
     sync = model.add_maximum("sync", min(syncs, default=0), max(syncs, default=0), 1)
 
     model.add_row("first", {index: 1 for _, index in begin[0]}, lower=1, upper=1)  # (1)
@@ -138,11 +148,8 @@ def arc_flow(data: CompositionData) -> ArcFlowMilp:
         model.add_row(f"islands_{k}", used, upper=count)  # (5)
         if k in data.required:
             model.add_row(f"required_{k}", used, lower=1)  # (6)
-    for atom in range(atoms):
-        holding = {(p, first): index for (p, first), index in use.items() if first <= atom < first + p.length}
-        times = {index: p.bottleneck_ns for (p, _), index in holding.items()}
-        model.add_row(f"slowest_{atom}", {**times, slowest: -1}, upper=0)  # (7)
-        waits = {index: p.sync_ns for (p, _), index in holding.items()}
+    for atom, holding in _holding(use).items():
+        waits = {index: p.sync_ns for p, index in holding}
         model.add_row(f"sync_{atom}", {**waits, sync: -1}, upper=0)  # (8)
     for (p, first), index in use.items():  # (9)
         rise = {after[first]: 1, after[first + p.length]: -1, index: -(most + p.stages)}
@@ -151,4 +158,13 @@ def arc_flow(data: CompositionData) -> ArcFlowMilp:
         excess = {index: most - p.limit for p, index in end[b] if p.limit is not None}
         if excess:
             model.add_row(f"depth_{b}", {after[b]: 1, **excess}, upper=most)
-    return ArcFlowMilp(data, model, use, link, after, slowest, sync)
+    return ArcFlowMilp(data, model, use, link, after, sync)
+
+
+def _holding(use: Mapping[tuple[Placement, int], int]) -> dict[int, list[tuple[Placement, int]]]:
+    """For each atom the placements whose slices hold it, with their variables."""
+    holding: defaultdict[int, list[tuple[Placement, int]]] = defaultdict(list)
+    for (p, first), index in use.items():
+        for atom in range(first, first + p.length):
+            holding[atom].append((p, index))
+    return holding

@@ -64,7 +64,7 @@ def exact_formulations(data: CompositionData, offered: Sequence[str]) -> list[Fo
     exact = [each for each in FORMULATIONS if each.name in offered and each.not_exact(data) is None]
     order_matters = deadline.not_exact(data) is not None
     if order_matters and circuit.not_exact(data) is None and circuit.arcs(data) > arc_flow.places(data):
-        exact.sort(key=lambda each: each.name != "arc-flow")
+        exact.sort(key=lambda each: each.name == "circuit")
     return exact
 
 

@@ -9,13 +9,14 @@ the same slice and ports, those that another one matches or beats in every respe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
+from operator import le
 
 from tangram_opt.composition.placement import depth_limit
-from tangram_opt.data.composition import Composition, CompositionProblem, Option, SignatureRun
+from tangram_opt.data.composition import Composition, CompositionProblem, SignatureRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Placement:
         Index in the problem.
     island : int
         Index of the island class.
+    slice : int
+        Options with equal numbers have equal slices.
     first_run, last_run : int
         The runs in which its slice begins and ends; equal where it is interior.
     head, tail : int
@@ -51,6 +54,7 @@ class Placement:
     name: str
     option: int
     island: int
+    slice: int
     first_run: int
     last_run: int
     head: int
@@ -159,8 +163,8 @@ class CompositionData:
         ]
 
     def within(self, bottleneck_ns: int) -> CompositionData:
-        """Keep the placements without a stage slower than a threshold."""
-        return replace(self, placements=tuple(p for p in self.placements if p.bottleneck_ns <= bottleneck_ns))
+        """Keep what can matter where no stage is slower than a threshold and the slowest stage costs nothing."""
+        return _reduced(self, [p for p in self.placements if p.bottleneck_ns <= bottleneck_ns], _respects_but_slowest)
 
 
 def composition_data(problem: CompositionProblem) -> CompositionData:
@@ -179,23 +183,37 @@ def composition_data(problem: CompositionProblem) -> CompositionData:
     runs = merged_runs(problem.atoms)
     counts = tuple(min(island.count, problem.length) for island in problem.islands)
     most_stages = _most_stages(problem, counts)
-    placed = [
-        place
-        for index, option in enumerate(problem.options)
-        for place in _placements(problem, runs, counts, most_stages, index, option)
-    ]
-    entry, exit_, round_trip_ns = _merge_ports(problem, placed, counts)
-    placed = [replace(p, entry=entry[p.entry], exit=exit_[p.exit]) for p in placed]
-    stand_in = _stand_ins(problem, placed)
-    return CompositionData(
+    slices: dict[tuple[SignatureRun, ...], int] = {}
+    placed: list[Placement] = []
+    for index, option in enumerate(problem.options):
+        pieces = merged_runs(option.atoms)
+        number = slices.setdefault(pieces, len(slices))
+        placed += _placements(problem, runs, counts, most_stages, index, pieces, number)
+    whole = CompositionData(
         problem=problem,
         runs=runs,
         counts=counts,
         required=tuple(sorted({problem.class_index[name] for name in problem.required})),
-        placements=tuple(p for p in placed if stand_in[p.option] == p.option),
-        stand_in=stand_in,
-        round_trip_ns=round_trip_ns,
+        placements=(),
+        stand_in={p.option: p.option for p in placed},
+        round_trip_ns=tuple(tuple(2 * time for time in row) for row in problem.transfer_ns),
         most_stages=most_stages,
+    )
+    return _reduced(whole, placed, _respects)
+
+
+def _reduced(
+    data: CompositionData, placed: Sequence[Placement], respects: Callable[[Placement], tuple[int, ...]]
+) -> CompositionData:
+    """Keep some placements of a problem only, and of these, what can matter: merge ports and drop the dominated."""
+    entry, exit_, round_trip_ns = _merge_ports(data, placed)
+    placed = [replace(p, entry=entry[p.entry], exit=exit_[p.exit]) for p in placed]
+    stand_in = _stand_ins(placed, respects)
+    return replace(
+        data,
+        placements=tuple(p for p in placed if stand_in[p.option] == p.option),
+        stand_in={option: stand_in[other] for option, other in data.stand_in.items() if other in stand_in},
+        round_trip_ns=round_trip_ns,
     )
 
 
@@ -221,15 +239,16 @@ def _placements(
     counts: Sequence[int],
     most_stages: int,
     index: int,
-    option: Option,
+    pieces: Sequence[SignatureRun],
+    slice_number: int,
 ) -> Iterable[Placement]:
+    option = problem.options[index]
     island = problem.class_index[option.island]
     limit = depth_limit(option, problem.islands[island], problem.micro_batches)
     if limit is not None and limit < 0:
         return
     if limit is not None and limit >= most_stages - len(option.stages):
         limit = None
-    pieces = merged_runs(option.atoms)
     begin = 0
     for first, run in enumerate(runs):
         last = first + len(pieces) - 1
@@ -240,6 +259,7 @@ def _placements(
                 name=f"x_{index}_{start}",
                 option=index,
                 island=island,
+                slice=slice_number,
                 first_run=first,
                 last_run=last,
                 head=pieces[0].count,
@@ -266,27 +286,31 @@ def _fits(runs: Sequence[SignatureRun], pieces: Sequence[SignatureRun]) -> bool:
     return whole and pieces[0].count <= runs[0].count and pieces[-1].count <= runs[-1].count
 
 
-def _stand_ins(problem: CompositionProblem, placed: Iterable[Placement]) -> dict[int, int]:
+def _stand_ins(placed: Iterable[Placement], respects: Callable[[Placement], tuple[int, ...]]) -> dict[int, int]:
     """For each placed option the best one that can stand in for it."""
-    groups: defaultdict[tuple[object, ...], dict[int, Placement]] = defaultdict(dict)
+    groups: defaultdict[tuple[int, ...], dict[int, tuple[int, ...]]] = defaultdict(dict)
     for p in placed:
-        groups[p.island, merged_runs(problem.options[p.option].atoms), p.entry, p.exit][p.option] = p
+        groups[p.island, p.slice, p.entry, p.exit][p.option] = respects(p)
     stand_in = {}
     for group in groups.values():
         kept: list[tuple[int, tuple[int, ...]]] = []
         # In this order an option can be beaten only by one before it.
-        for respects, option in sorted((_respects(p), option) for option, p in group.items()):
-            better = next((o for o, r in kept if all(a <= b for a, b in zip(r, respects, strict=True))), option)
+        for values, option in sorted((values, option) for option, values in group.items()):
+            better = next((o for o, v in kept if all(map(le, v, values))), option)
             stand_in[option] = better
             if better == option:
-                kept.append((option, respects))
+                kept.append((option, values))
     return stand_in
 
 
 def _respects(p: Placement) -> tuple[int, ...]:
     """What should be small."""
+    return (*_respects_but_slowest(p), p.bottleneck_ns)
+
+
+def _respects_but_slowest(p: Placement) -> tuple[int, ...]:
     unlimited = 1 << 62
-    return (p.sum_ns, p.bottleneck_ns, p.sync_ns, p.stages, -(unlimited if p.limit is None else p.limit))
+    return (p.sum_ns, p.sync_ns, p.stages, -(unlimited if p.limit is None else p.limit))
 
 
 def _meetings(placed: Iterable[Placement], counts: Sequence[int]) -> set[tuple[int, int]]:
@@ -310,12 +334,13 @@ def _meetings(placed: Iterable[Placement], counts: Sequence[int]) -> set[tuple[i
 
 
 def _merge_ports(
-    problem: CompositionProblem, placed: Sequence[Placement], counts: Sequence[int]
+    data: CompositionData, placed: Sequence[Placement]
 ) -> tuple[dict[int, int], dict[int, int], tuple[tuple[int, ...], ...]]:
     """Make one port of those whose transfer times agree wherever they can meet another port."""
-    meet = _meetings(placed, counts)
-    ports = range(len(problem.ports))
-    times = [[2 * problem.transfer_ns[p][q] if (p, q) in meet else None for q in ports] for p in ports]
+    meet = _meetings(placed, data.counts)
+    times = [
+        [time if (x, e) in meet else None for e, time in enumerate(row)] for x, row in enumerate(data.round_trip_ns)
+    ]
     exit_, rows = _merge_rows(times)
     entry, columns = _merge_rows([list(column) for column in zip(*rows, strict=True)])
     round_trip_ns = tuple(tuple(time or 0 for time in row) for row in zip(*columns, strict=True))

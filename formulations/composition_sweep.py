@@ -1,8 +1,9 @@
 """Bottleneck sweep: a sequence of models with a fixed limit on the slowest stage, instead of one that minimises it.
 
 A maximum in the objective makes linear relaxations weak. With all stages within a threshold theta it is gone: what is
-left, F(theta) = the least sum of times, transfers and longest sync, is a deadline or circuit model with fewer
-placements and without M. F does not increase in theta, and the problem is to minimise (n - 1) theta + F(theta).
+left, F(theta) = the least sum of times, transfers and longest sync, is a model of another formulation without M and
+with far fewer placements: not only those with slower stages are gone, but also those that were good only for their
+short stages. F does not increase in theta, and the problem is to minimise (n - 1) theta + F(theta).
 
 Data
     b_0 < ... < b_J   the slowest stages that occur: the thresholds to look at
@@ -10,36 +11,56 @@ Data
 
 An interval [l, h] holds the compositions whose slowest stage is one of b_l to b_h. With a known f <= F(b_h) it has
     (1) bound   (n - 1) b_l + f
-and may shrink from above to the thresholds with
-    (2) trim    (n - 1) b_h + f < best
-The interval with the least bound is taken, F solved in its middle m, and the interval replaced by two:
-    (3) below   [l, j - 1] with f = F(b_m), where b_j <= b_m is the slowest stage of the solution: from b_j to b_m the
+and, once there is a best composition, it
+    (2) trim    shrinks from above to the thresholds with (n - 1) b_h + f < best
+The interval with the least bound is taken, and F solved at one of its thresholds m with the additional constraint
+    (3) better  (n - 1) b_l + objective < best
+If there is no solution, nothing from l to m is better. Otherwise two intervals replace the one:
+    (4) below   [l, j - 1] with f = F(b_m), where b_j <= b_m is the slowest stage of the solution: from b_j to b_m the
                 function is flat, and the solution is the best of these
-    (4) above   [m + 1, h] with the old f
-If no composition stays within b_m there is no interval below. When no interval has a bound below the best composition,
-that one is optimal.
+    (5) above   [m + 1, h] with the old f
+Without a best composition m is a little above l, where models are small; with one it is h. When no interval has a
+bound below the best composition, that one is optimal.
 
-Exact where the deadline or the circuit formulation is; the former is taken where both are.
+Exact for every problem: each model is of the first formulation of deadline, circuit and arc flow that is exact for the
+placements within its threshold.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
+from typing import Final
 
-from formulations.composition_circuit import Circuit, circuit_without_slowest
-from formulations.composition_circuit import not_exact as circuit_not_exact
+from formulations import composition_arc_flow_milp as arc_flow
+from formulations import composition_circuit as circuit
+from formulations import composition_deadline as deadline
+from formulations.composition_arc_flow_milp import ArcFlowMilp
+from formulations.composition_circuit import Circuit
 from formulations.composition_data import CompositionData
-from formulations.composition_deadline import Deadline, deadline_without_slowest
-from formulations.composition_deadline import not_exact as deadline_not_exact
+from formulations.composition_deadline import Deadline
 from formulations.search import Found, Search
 
+FIRST_STEP: Final = 0.01
+"""How far above the lowest threshold a first composition is looked for; doubled until there is one."""
 
-def not_exact(data: CompositionData) -> str | None:
-    """Say why this formulation does not apply to a problem; None where it does."""
-    order_matters, atoms_differ = deadline_not_exact(data), circuit_not_exact(data)
-    return f"{order_matters}, and {atoms_differ}" if order_matters and atoms_differ else None
+Model = Deadline | Circuit | ArcFlowMilp
+
+
+def not_exact(data: CompositionData) -> str | None:  # noqa: ARG001 (the same question for all formulations)
+    """It applies to every problem."""
+    return None
+
+
+def model_without_slowest(data: CompositionData) -> Model:
+    """Build the smallest exact model without M."""
+    if deadline.not_exact(data) is None:
+        return deadline.deadline_without_slowest(data)
+    if circuit.not_exact(data) is None and circuit.arcs(data) <= arc_flow.places(data):
+        return circuit.circuit_without_slowest(data)
+    return arc_flow.arc_flow_without_slowest(data)
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -65,43 +86,66 @@ class Sweep:
         Solves a model; its solutions are offered to `search` by whoever solves it.
     """
 
-    def __init__(self, data: CompositionData, search: Search, solve: Callable[[Deadline | Circuit], Found]) -> None:
+    def __init__(self, data: CompositionData, search: Search, solve: Callable[[Model], Found]) -> None:
         self.data = data
         self.search = search
         self.solve = solve
-        self.build = circuit_without_slowest if deadline_not_exact(data) else deadline_without_slowest
         self.thresholds_ns = sorted({p.bottleneck_ns for p in data.placements})
         self.open: list[Interval] = []
         self.unproven_ns: int | None = None
+        self.step = FIRST_STEP / 2
 
     def run(self) -> None:
         """Sweep until nothing is left or the search is stopped."""
-        self.push(0, len(self.thresholds_ns) - 1, 0)
+        self.push(self.lowest(), len(self.thresholds_ns) - 1, 0)
         self.search.prove(self.bound_ns)
         while self.open and not self.search.stopped():
-            interval = self.open[0]
-            middle = (interval.low + interval.high) // 2
-            model = self.build(self.data.within(self.thresholds_ns[middle]))
+            interval = heappop(self.open)
+            middle = self.next_in(interval)
+            model = model_without_slowest(self.data.within(self.thresholds_ns[middle]))
+            self.add_better(model, interval)
             found = self.solve(model)
-            if found.infeasible:
-                heappop(self.open)
-            elif found.values is not None and found.bound is not None:
-                heappop(self.open)
+            self.push(middle + 1, interval.high, interval.least_ns)
+            if found.values is not None and found.bound is not None:
                 used = self.data.placements_of(model.decode(found.values))
                 slowest = self.thresholds_ns.index(max(p.bottleneck_ns for p in used))
                 self.push(interval.low, slowest - 1, found.bound)
                 if found.bound < model.linear.objective(found.values):
-                    gap_left = self.price_ns(slowest) + found.bound
-                    self.unproven_ns = gap_left if self.unproven_ns is None else min(self.unproven_ns, gap_left)
-            else:
-                # What is known of F(b_m) bounds all thresholds up to it.
-                heappop(self.open)
-                self.push(interval.low, middle, max(interval.least_ns, found.bound or 0))
-                self.push(middle + 1, interval.high, interval.least_ns)
+                    self.leave_unproven(self.price_ns(slowest) + found.bound)
+            elif not found.infeasible:
+                self.push(interval.low, middle, interval.least_ns)
                 break
-            self.push(middle + 1, interval.high, interval.least_ns)
             self.trim()
             self.search.prove(self.bound_ns)
+
+    def add_better(self, model: Model, interval: Interval) -> None:
+        """Add the constraint that a solution is better than the best composition."""
+        if self.search.objective_ns is not None:
+            costs = {index: variable.cost for index, variable in enumerate(model.linear.variables)}
+            most_ns = self.search.objective_ns - 1 - self.price_ns(interval.low)
+            model.linear.add_row("better", costs, upper=most_ns - model.linear.constant)
+
+    def leave_unproven(self, bound_ns: int) -> None:
+        """Remember the bound of thresholds that are left with a gap."""
+        self.unproven_ns = bound_ns if self.unproven_ns is None else min(self.unproven_ns, bound_ns)
+
+    def lowest(self) -> int:
+        """Find the first threshold at which the longest slices of all islands reach over the model."""
+        longest = [0] * len(self.data.counts)
+        for p in sorted(self.data.placements, key=lambda p: p.bottleneck_ns):
+            longest[p.island] = max(longest[p.island], p.length)
+            reach = sum(count * length for count, length in zip(self.data.counts, longest, strict=True))
+            if reach >= self.data.problem.length:
+                return self.thresholds_ns.index(p.bottleneck_ns)
+        return len(self.thresholds_ns)
+
+    def next_in(self, interval: Interval) -> int:
+        """Choose the threshold of an interval to look at next."""
+        if self.search.objective_ns is None:
+            self.step *= 2
+            limit_ns = self.thresholds_ns[interval.low] * (1 + self.step)
+            return bisect_right(self.thresholds_ns, limit_ns, interval.low, interval.high + 1) - 1
+        return interval.high
 
     def price_ns(self, threshold: int) -> int:
         """Share of the objective that a slowest stage has."""

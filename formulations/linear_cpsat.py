@@ -167,6 +167,7 @@ def _set_parameters(parameters: Any, search: Search) -> None:
     options = search.options
     parameters.num_workers = options.threads
     parameters.random_seed = options.seed
+    parameters.cp_model_probing_level = 0  # it takes longer than what is left of these models is worth
     parameters.catch_sigint_signal = False  # Ctrl-C stops the search, see Search.run
     if search.left_s is not None:
         parameters.max_time_in_seconds = search.left_s

@@ -112,8 +112,15 @@ def _in_units(linear: LinearModel, cost_unit: int, columns: Sequence[int], rows:
     lp.a_matrix_.value_ = np.array(values, dtype=np.float64)
     lp.col_names_ = [v.name for v in linear.variables]
     lp.row_names_ = [r.name for r in linear.rows]
-    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-    highs.setOptionValue("output_flag", False)
+
+    class SilentHighs(highspy.Highs):
+        """HiGHS 1.16 prints a banner on standard output when it is made, unless that is switched off even earlier."""
+
+        def enableCallbacks(self) -> None:  # noqa: N802 (the library's name)
+            self.setOptionValue("output_flag", False)
+            super().enableCallbacks()  # type: ignore[no-untyped-call]
+
+    highs: Any = SilentHighs()  # type: ignore[no-untyped-call]
     if highs.passModel(lp) == highspy.HighsStatus.kError:
         raise RuntimeError("HiGHS refuses the model")
     return highs
