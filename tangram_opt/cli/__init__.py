@@ -1,11 +1,17 @@
 """The command line ``tangram-opt``: it reads files, calls the library and prints what it answers."""
 
+import os
 import sys
+from contextlib import suppress
 from io import TextIOWrapper
+from typing import TextIO
 
 
 def main() -> None:
     """Run the command line on the arguments of this process and exit."""
+    # A stream that the caller has closed is None here.
+    sys.stdout = _own_stdout() if sys.stdout else open(os.devnull, "w")  # noqa: SIM115 (open until the end)
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # A terminal that cannot show a character gets a question mark, not a crash.
@@ -17,4 +23,16 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("error: interrupted\n")
         sys.exit(130)
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    # What could not be written has been reported; Python would try once more at exit, and change the exit code.
+    with suppress(OSError):
+        sys.stdout.close()
+    sys.exit(code)
+
+
+def _own_stdout() -> TextIO:
+    """Keep standard output to the answer: what libraries print to its descriptor goes to standard error."""
+    sys.stdout.flush()
+    answer = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno() if sys.stderr else os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return open(answer, "w", encoding=sys.stdout.encoding)

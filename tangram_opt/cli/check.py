@@ -33,8 +33,8 @@ def check(
         violations = planner.check(problem, documents.load_plan(solution))
     console = stdout_console()
     for violation in violations:
-        console.print(violation)
+        console.print(violation, soft_wrap=True)
     if violations:
         count = "one condition" if len(violations) == 1 else f"{len(violations)} conditions"
         raise NoPlanError(f"{solution}: violates {count} of {problem.name!r}")
-    console.print(f"{solution}: allowed for {problem.name!r}")
+    console.print(f"{solution}: allowed for {problem.name!r}", soft_wrap=True)

@@ -13,7 +13,7 @@ import typer
 from tangram_opt import documents
 from tangram_opt.backend import Problem
 from tangram_opt.cli.options import AsJson, Seed, TimeLimit
-from tangram_opt.cli.output import print_json, stderr_console, stdout_console
+from tangram_opt.cli.output import print_json, say_written, stdout_console
 from tangram_opt.cli.progress import reporting
 from tangram_opt.crosscheck import Report, Row, crosscheck, random_problems, save_disagreements
 from tangram_opt.data.planning import PlanningProblem
@@ -79,7 +79,7 @@ def compare(
         for disagreement in report.disagreements:
             print_line(stdout_console(), disagreement.text)
     for path in saved:
-        stderr_console().print(f"written: {path}")
+        say_written(path)
     if not report.agree:
         first, *others = report.disagreements
         raise NoPlanError(f"the solvers disagree: {first.text}{f' (and {len(others)} more)' if others else ''}")

@@ -9,7 +9,7 @@ import typer
 
 from tangram_opt import documents, solvers
 from tangram_opt.backend import Backend, Exporter, Problem
-from tangram_opt.cli.output import check_writable, stderr_console
+from tangram_opt.cli.output import check_writable, say_written
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.errors import InputError
 
@@ -33,7 +33,7 @@ def export(
     if isinstance(problem, PlanningProblem):
         raise InputError(f"{instance}: a planning problem, expected an islands problem or a composition problem")
     _exporter(problem, to, instance).export(problem, formulation, to, output)
-    stderr_console().print(f"written: {output}")
+    say_written(output)
 
 
 def _exporter(problem: Problem, to: str, instance: Path) -> Exporter:

@@ -29,7 +29,13 @@ def stderr_console() -> Console:
 def _console(terminal: bool, *, stderr: bool) -> Console:
     width = None if terminal or "COLUMNS" in os.environ else PIPED_WIDTH
     # Names come from the user's files: brackets and colons in them are not markup.
-    return Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+    return _Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave a reader that went away to the command line, which has an exit code for it."""
+        raise
 
 
 def print_json(answer: dict[str, Any]) -> None:
@@ -63,4 +69,9 @@ def check_writable(path: Path | None) -> None:
 def save(value: Any, path: Path) -> None:
     """Save a document and say where."""
     documents.save(value, path)
-    stderr_console().print(f"written: {path}")
+    say_written(path)
+
+
+def say_written(path: Path) -> None:
+    """Say where a file was written, on one line however long the path is."""
+    stderr_console().print(f"written: {path}", soft_wrap=True)

@@ -22,6 +22,7 @@ def show(
     """Print a plan, and draw it."""
     check_writable(picture)
     plan = documents.load_plan(file)
-    print_plan(plan, stdout_console())
+    # Drawn first: what is printed may find no reader.
     if picture is not None:
         draw_plan(plan, picture)
+    print_plan(plan, stdout_console())

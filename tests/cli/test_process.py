@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -33,6 +34,48 @@ def test_a_reader_that_goes_away_ends_the_command_quietly():
     os.close(write_end)
     _, err = process.communicate()
     assert (process.returncode, err) == (141, "")
+
+
+@pytest.mark.parametrize("solver", ["cpsat", "dp", "highs", "pyomo:highs"])
+def test_nothing_but_the_answer_is_on_standard_output(folder, solver):
+    # In a process of its own: the libraries print from C, and some of them once per process.
+    process = start("solve", folder / "composition-problem.json", "--solver", solver, "--json")
+    out, err = process.communicate()
+    assert (process.returncode, err) == (0, "")
+    assert json.loads(out)["solver"] == solver
+
+
+def test_what_a_library_prints_goes_to_standard_error(folder):
+    code = """
+import os, sys
+from tangram_opt import documents
+from tangram_opt.cli import main
+load = documents.load_instance
+documents.load_instance = lambda path: os.write(1, b"banner") and load(path)
+main()
+"""
+    arguments = ["solve", str(folder / "composition-problem.json"), "--json"]
+    ran = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "banner")
+    assert json.loads(ran.stdout)["outcome"] == "optimal"
+
+
+def test_a_reader_of_tables_that_goes_away_is_told_from_a_no(folder):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    process = start("solve", folder / "composition-problem.json", "-o", folder / "saved.json", stdout=write_end)
+    os.close(write_end)
+    _, err = process.communicate()
+    assert (process.returncode, err) == (141, f"written: {folder / 'saved.json'}\n")
+    assert (folder / "saved.json").exists()
+
+
+@pytest.mark.parametrize(("closed", "code"), [(">&-", 0), ("2>&-", 0), (">&- 2>&-", 0)])
+def test_closed_streams_change_no_exit_code(folder, closed, code):
+    command = f'"$0" -m tangram_opt solve "$1" {closed}'
+    arguments = [sys.executable, str(folder / "composition-problem.json")]
+    ran = subprocess.run(["sh", "-c", command, *arguments], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (code, "")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
