@@ -30,6 +30,9 @@ from tangram_opt.parallelizers.figures import SliceFigures
 UNLIMITED: Final = np.iinfo(np.int64).max
 """A depth that is never reached."""
 
+MOST_BYTES: Final = 2.0**62
+"""More than any GPU has: larger demands count as this, which is in the range of 64-bit integers."""
+
 OFFLOAD_BUFFERS: Final = 2
 """Micro-batches of activations that stay on the GPU when the rest is offloaded."""
 
@@ -161,4 +164,4 @@ def _micro_batches_that_fit(room: IntArray, each: IntArray) -> IntArray:
 
 
 def _round_up(values: FloatArray) -> IntArray:
-    return np.ceil(values).astype(np.int64)
+    return np.ceil(np.minimum(values, MOST_BYTES)).astype(np.int64)

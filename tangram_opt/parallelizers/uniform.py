@@ -34,6 +34,9 @@ from tangram_opt.parallelizers.pareto import non_dominated
 from tangram_opt.parallelizers.split import balanced_splits
 from tangram_opt.parallelizers.variants import OFFLOAD, RECOMPUTE, ZERO_STAGES
 
+LONGEST_ITERATION_NS = 2.0**58
+"""Nine years: what takes longer is no plan, and its sums would leave the range of 64-bit integers."""
+
 
 class UniformParallelizer:
     """The built-in parallelizer; see the module."""
@@ -139,8 +142,9 @@ class _Group:
         transfers = inner_transfers_ns(group, island, len(sizes), boundary_bytes)
         shape = memory.static.shape
         forward, backward, sync = (np.broadcast_to(t, shape) for t in (times.forward, times.backward, times.sync))
-        # A link that does not exist makes a time infinite: that layout is no plan.
-        finite = np.isfinite(forward + backward + sync).all(axis=-1) & np.isfinite(transfers).all(axis=-1)
+        # A link that does not exist makes a time infinite: that layout is no plan. (NaN is below nothing.)
+        longest = LONGEST_ITERATION_NS / workload.micro_batches
+        bearable = (forward + backward + sync < longest).all(axis=-1) & (transfers < longest).all(axis=-1)
         return cls(
             layouts=group,
             boundary_nodes=np.array([max(1, layout.width // island.gpus_per_node) for layout in group]),
@@ -151,7 +155,7 @@ class _Group:
             transfers=_whole(transfers),
             memory=memory,
             depth=max_stages_after(memory, island, workload),
-            valid=finite & _makes_a_difference(group),
+            valid=bearable & _makes_a_difference(group),
         )
 
     def candidates(self, stages_after: int) -> tuple[IntArray, IntArray]:
@@ -218,7 +222,7 @@ def _why_not(groups: list[_Group], island: Island, workload: Workload, stages_af
     """Name what the leanest plan lacks."""
     needs = [_least_need(group, workload.micro_batches, stages_after) for group in groups if group.valid.any()]
     if not needs:
-        return f"network: no layout runs over the links of island {island.name} that have bandwidth"
+        return f"speed: every layout on island {island.name} needs links without bandwidth, or takes years"
     limit = workload.recipe.usable_bytes(island.gpu)
     return (
         f"memory: the leanest plan needs {min(needs) / GIB:.1f} GiB on each {island.gpu.name} of {limit / GIB:.1f} GiB"
@@ -226,14 +230,14 @@ def _why_not(groups: list[_Group], island: Island, workload: Workload, stages_af
     )
 
 
-def _least_need(group: _Group, micro_batches: int, stages_after: int) -> int:
+def _least_need(group: _Group, micro_batches: int, stages_after: int) -> float:
     """Smallest peak memory per GPU over all variants that run, without offloading."""
     behind = np.arange(len(group.sizes) - 1, -1, -1) + stages_after
     in_flight = np.minimum(micro_batches, behind + 1)
-    peak = (group.memory.static + in_flight * group.memory.in_flight).max(axis=-1)
-    return int(peak[:, :, 0][group.valid[:, :, 0]].min())
+    peak = (group.memory.static + in_flight * group.memory.in_flight.astype(np.float64)).max(axis=-1)
+    return float(peak[:, :, 0][group.valid[:, :, 0]].min())
 
 
 def _whole(times: FloatArray) -> IntArray:
-    """Nanoseconds, rounded up; infinite times become 0 and are invalid anyway."""
-    return np.asarray(np.ceil(np.where(np.isfinite(times), times, 0.0)).astype(np.int64))
+    """Nanoseconds, rounded up; times beyond any plan become 0 and are invalid anyway."""
+    return np.asarray(np.ceil(np.where(times < LONGEST_ITERATION_NS, times, 0.0)).astype(np.int64))

@@ -244,7 +244,22 @@ def test_the_leanest_plan_of_a_reason_is_feasible_with_just_that_memory(piece: M
 def test_missing_links_are_explained() -> None:
     answer = UNIFORM.parallelize(GPT, island(1, 4, link=0), workload(), 0)
     assert answer.plans == ()
-    assert answer.reason == "network: no layout runs over the links of island example that have bandwidth"
+    assert answer.reason == "speed: every layout on island example needs links without bandwidth, or takes years"
+
+
+@pytest.mark.parametrize(
+    ("where", "what", "reason"),
+    [
+        (island(1, 2), workload(2**20, 1, 2**31 - 1), "speed: every layout on island example "),
+        (island(2, 2, link=1, network=1), workload(), "speed: every layout on island example "),
+    ],
+    ids=["work", "links"],
+)
+def test_figures_beyond_64_bits_are_no_plan_and_no_overflow(where: Island, what: Workload, reason: str) -> None:
+    with np.errstate(all="raise"):
+        answer = UNIFORM.parallelize(sliced((gpt_layer(2**20), 2)), where, what, 3)
+    assert answer.plans == ()
+    assert answer.reason.startswith(reason)
 
 
 def test_missing_links_do_not_blame_the_network_for_memory() -> None:
