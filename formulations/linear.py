@@ -98,11 +98,10 @@ class LinearModel:
         exact = [round(value) for value in values[: len(self.variables)]]
         lowest = {i: v.lower for i, v in enumerate(self.variables) if v.follows}
         for row in self.rows:
-            for index in lowest.keys() & row.terms.keys() if row.upper is not None else ():
-                if row.terms[index] > 0:
-                    continue
-                rest = sum(c * exact[i] for i, c in row.terms.items() if i != index) - row.upper
-                lowest[index] = max(lowest[index], -(rest // row.terms[index]))
+            for index in lowest.keys() & row.terms.keys():
+                if row.upper is not None and row.terms[index] < 0:
+                    rest = sum(c * exact[i] for i, c in row.terms.items() if i != index) - row.upper
+                    lowest[index] = max(lowest[index], -(rest // row.terms[index]))
         for index, value in lowest.items():
             exact[index] = value
         return exact
