@@ -10,8 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
 from tangram_opt.data.constraints import STRICT, NonEmptyStr, NonNegativeInt, PositiveInt
+
+MOST_ATOMS: Final = 2**14
+"""Far above any model; searches look at every atom, and often at every pair of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +191,8 @@ class CompositionProblem:
     def __post_init__(self) -> None:
         if not self.atoms:
             raise ValueError("atoms: expected at least one atom")
+        if self.length > MOST_ATOMS:
+            raise ValueError(f"atoms: {self.length} atoms, expected at most {MOST_ATOMS}")
         if not self.islands:
             raise ValueError("islands: expected at least one island class")
         _check_distinct("islands", [island.name for island in self.islands])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tangram_opt.composition.objective import closed_form_ns
 from tangram_opt.data.plan import Plan
 from tangram_opt.data.planning import PlanningProblem
+from tangram_opt.data.units import NS_PER_S
 from tangram_opt.pipeline import simulate_stages
 
 
@@ -24,8 +25,9 @@ def check(problem: PlanningProblem, plan: Plan) -> tuple[str, ...]:
     -------
     tuple of str
         One sentence each: names, batch and model figures, atoms and layers that do not add up, GPUs that do not
-        exist, are of another model, are used twice or go missing, micro-batches in flight, memory above the limit,
-        and times that do not follow from the stages. Empty for a sound plan.
+        exist, are of another model, are used twice or go missing, micro-batches in flight, memory above the limit
+        or below the training state, times below what the GPUs can do at their peak, and times that do not follow
+        from the stages. Empty for a sound plan.
     """
     if not plan.stages:
         return ("stages: none, expected at least one",)
@@ -34,6 +36,7 @@ def check(problem: PlanningProblem, plan: Plan) -> tuple[str, ...]:
         *_contents(problem, plan),
         *_gpus(problem, plan),
         *_memory(problem, plan),
+        *_physics(problem, plan),
         *_times(plan),
     )
 
@@ -133,6 +136,29 @@ def _memory(problem: PlanningProblem, plan: Plan) -> Iterator[str]:
             yield f"stages[{number}].memory_limit_bytes: {stage.memory_limit_bytes}, its GPUs have {limit}"
         if stage.memory_bytes > stage.memory_limit_bytes:
             yield f"stages[{number}]: it needs {stage.memory_bytes} bytes, the limit is {stage.memory_limit_bytes}"
+
+
+def _physics(problem: PlanningProblem, plan: Plan) -> Iterator[str]:
+    """What no parallelizer can beat: the peak of the GPUs, and the training state held once."""
+    nodes = {node.name: node for node in problem.cluster.nodes}
+    atoms = list(problem.model.atoms())
+    tokens, length = plan.micro_batch * problem.sequence_length, problem.sequence_length
+    for number, stage in enumerate(plan.stages):
+        held = atoms[stage.first_atom : stage.first_atom + stage.atoms]
+        flops = sum(atom.forward_flops_per_token(length) + atom.backward_flops_per_token(length) for atom in held)
+        peak = sum(part.count * nodes[part.node].gpu.peak_flops_per_s for part in stage.gpus if part.node in nodes)
+        if stage.time_ns * peak < flops * tokens * NS_PER_S:
+            yield (
+                f"stages[{number}]: forward and backward take {stage.time_ns} ns, its GPUs need at least "
+                f"{-(-flops * tokens * NS_PER_S // max(1, peak))} ns at their peak"
+            )
+        parameters = sum(atom.parameters + atom.expert_parameters for atom in held)
+        state = parameters * problem.recipe.state_bytes
+        if stage.static_bytes * stage.gpu_count < state:
+            yield (
+                f"stages[{number}].static_bytes: {stage.static_bytes} on each of {stage.gpu_count} GPUs, "
+                f"the training state of its atoms is {state} bytes"
+            )
 
 
 def _times(plan: Plan) -> Iterator[str]:

@@ -149,7 +149,7 @@ def search(
     partition = agglomerate(IslandsProblem(problem.name, problem.cluster, problem.tolerances))
     groups = build_islands(problem.cluster, partition)
     between = links(problem.cluster, groups)
-    _check_linked(groups, between)
+    _check_linked(problem.cluster.name, groups, between)
     compose = _Composer(problem, groups, between, solver, time_limit_s, threads, seed, on_progress)
     workloads = _workloads(problem)
     reports = [enumerate_pairs(parallelizer, problem.model, groups, load, problem.pruning) for load in workloads]
@@ -283,20 +283,21 @@ def cost_of_using(found: Search, island: str, *, solver: str, time_limit_s: floa
     return solve(forced, solver, time_limit=time_limit_s)
 
 
-def _check_linked(groups: Sequence[IslandGroup], links_bytes_per_s: Sequence[Sequence[int]]) -> None:
+def _check_linked(cluster: str, groups: Sequence[IslandGroup], links_bytes_per_s: Sequence[Sequence[int]]) -> None:
     """Refuse a cluster with islands, or with nodes of an island, that cannot reach one another."""
     for group in groups:
         if group.island.nodes > 1 and not group.island.network_bytes_per_s:
             raise InputError(
-                f"network: no link between some nodes of island {group.island.name!r}, expected a bandwidth above 0 "
-                "between every two of them (leave out nodes that cannot be reached)"
+                f"cluster {cluster!r}: network: no link between some nodes of island {group.island.name!r}, expected a "
+                "bandwidth above 0 between every two of them (leave out nodes that cannot be reached)"
             )
     for a, here in enumerate(groups):
         for b, there in enumerate(groups):
             if (a != b or here.count > 1) and not links_bytes_per_s[a][b]:
                 raise InputError(
-                    f"network: no link from island {here.island.name!r} to island {there.island.name!r}, expected a "
-                    "bandwidth above 0 between every two islands (leave out nodes that cannot be reached)"
+                    f"cluster {cluster!r}: network: no link from island {here.island.name!r} to island "
+                    f"{there.island.name!r}, expected a bandwidth above 0 between every two islands "
+                    "(leave out nodes that cannot be reached)"
                 )
 
 

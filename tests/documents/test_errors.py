@@ -297,6 +297,12 @@ def test_a_wrong_option_is_named_by_its_path(tmp_path: Path, field: str, value: 
     assert expected in error_of(load_composition_problem, write(tmp_path, json.dumps(document)))
 
 
+def test_more_atoms_than_any_model_has_are_refused(tmp_path: Path) -> None:
+    document = COMPOSITION_PROBLEM | {"atoms": [{"signature": "layer", "count": 10**12}]}
+    error = error_of(load_composition_problem, write(tmp_path, json.dumps(document)))
+    assert error == "c.json: atoms: 1000000000000 atoms, expected at most 16384"
+
+
 def test_a_saved_cluster_with_a_wrong_tier_network_is_told_about_the_tiers_and_not_about_the_matrix(
     tmp_path: Path,
 ) -> None:

@@ -118,6 +118,7 @@ def test_a_sound_plan_has_no_violation(changes: dict[str, object]) -> None:
         (with_stage(0, static_bytes=10**9), "stages[0]: it needs"),
         (with_stage(0, in_flight_bytes=10**9), "stages[0]: it needs"),
         (with_stage(0, memory_limit_bytes=1), "the limit is 1"),
+        (with_stage(0, static_bytes=0), "stages[0].static_bytes: 0 on each of "),
         (with_plan(iteration_ns=1), "iteration_ns: 1, expected"),
         (more(-1, "transfer_ns", 1), "expected 0 behind the last stage"),
         (with_plan(simulated_ns=1), "simulated_ns: 1, expected"),
@@ -132,6 +133,20 @@ def test_a_sound_plan_has_no_violation(changes: dict[str, object]) -> None:
 def test_a_planted_mistake_is_named(mistake: Callable[[Plan], Plan], sentence: str) -> None:
     violations = check(PROBLEM, mistake(plan_of()))
     assert any(sentence in violation for violation in violations), violations
+
+
+def test_a_plan_that_is_faster_than_its_gpus_is_named_even_if_its_times_add_up() -> None:
+    plan = plan_of()
+    # A share of the peak is lost to memory and communication, so a little faster is still possible; ten times is not.
+    stages = tuple(replace(s, forward_ns=s.forward_ns // 10, backward_ns=s.backward_ns // 10) for s in plan.stages)
+    transfers, syncs = [s.transfer_ns for s in stages[:-1]], [s.sync_ns for s in stages]
+    iteration = closed_form_ns(plan.micro_batches, [s.time_ns for s in stages], transfers, syncs)
+    passes = [s.forward_ns for s in stages], [s.backward_ns for s in stages]
+    simulated = simulate(*passes, transfers, syncs, plan.micro_batches).makespan_ns
+    fast = replace(plan, stages=stages, iteration_ns=iteration, bound_ns=iteration, simulated_ns=simulated)
+    violations = check(PROBLEM, fast)
+    assert violations
+    assert all("at their peak" in violation for violation in violations), violations
 
 
 def test_a_range_of_absurdly_many_gpus_is_refused_at_once() -> None:
@@ -175,10 +190,13 @@ def stays_true(plan: Plan) -> bool:
     transfers, syncs = [stage.transfer_ns for stage in stages[:-1]], [stage.sync_ns for stage in stages]
     forward, backward = [stage.forward_ns for stage in stages], [stage.backward_ns for stage in stages]
     limits = {"Fast": 9 * 10**8, "Slow": 5 * 10**8}
+    atoms, ends = list(PROBLEM.model.atoms()), [stage.first_atom + stage.atoms for stage in stages]
+    parameters = [sum(a.parameters for a in atoms[s.first_atom : e]) for s, e in zip(stages, ends, strict=True)]
     return (
         plan.iteration_ns == closed_form_ns(n, [stage.time_ns for stage in stages], transfers, syncs)
         and plan.simulated_ns == simulate(forward, backward, transfers, syncs, n).makespan_ns
         and all(stage.memory_bytes <= stage.memory_limit_bytes <= limits[stage.gpu] for stage in stages)
+        and all(16 * p <= s.static_bytes * s.gpu_count for s, p in zip(stages, parameters, strict=True))
     )
 
 
