@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tangram_opt.result import StopReason
+
 
 class TangramError(Exception):
     """Base of every error this package raises on purpose; its text is one sentence for the user."""
@@ -13,3 +15,19 @@ class InputError(TangramError):
 
 class NoPlanError(TangramError):
     """The input is fine and the answer is no: the text says which condition cannot be met (exit code 1)."""
+
+
+class UndecidedError(NoPlanError):
+    """The search ended without a plan and without a proof that there is none.
+
+    Parameters
+    ----------
+    message : str
+        One sentence for the user.
+    stop_reason : StopReason
+        Why the search ended.
+    """
+
+    def __init__(self, message: str, stop_reason: StopReason) -> None:
+        super().__init__(message)
+        self.stop_reason = stop_reason

@@ -12,7 +12,7 @@ from tangram_opt.cli.text import standing
 from tangram_opt.data.plan import Plan
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.enumeration import QueryProgress
-from tangram_opt.errors import NoPlanError
+from tangram_opt.errors import NoPlanError, UndecidedError
 from tangram_opt.planner import plan_problem
 from tangram_opt.result import Outcome, Result, StopReason
 
@@ -66,9 +66,12 @@ def make_plan(
                 on_progress=on_progress,
             )
     except NoPlanError as error:
+        outcome, stop_reason = Outcome.INFEASIBLE, StopReason.PROVED
+        if isinstance(error, UndecidedError):
+            outcome, stop_reason = Outcome.UNKNOWN, error.stop_reason
         return Result(
-            Outcome.INFEASIBLE,
-            StopReason.PROVED,
+            outcome,
+            stop_reason,
             None,
             None,
             time.monotonic() - start,

@@ -22,7 +22,7 @@ from tangram_opt.enumeration import (
     enumerate_pairs,
     run_queries,
 )
-from tangram_opt.errors import InputError, NoPlanError
+from tangram_opt.errors import InputError, NoPlanError, UndecidedError
 from tangram_opt.islands import IslandGroup, agglomerate, build_islands, links
 from tangram_opt.parallelizers.interface import Parallelizer
 from tangram_opt.planner.no_plan import why_not
@@ -142,7 +142,7 @@ def search(
     Raises
     ------
     NoPlanError
-        There is none; the text says why.
+        There is none; the text says why. An UndecidedError where a solver stopped before it could tell.
     KeyboardInterrupt
         It was interrupted before it had any plan.
     """
@@ -179,7 +179,9 @@ def search(
         if not complete:
             raise KeyboardInterrupt
         results = [trial.result for trial in compose.trials]
-        raise NoPlanError(why_not(problem, parallelizer, groups, reports, failed, results))
+        why = why_not(problem, parallelizer, groups, reports, failed, results)
+        undecided = next((result for result in results if result.outcome is Outcome.UNKNOWN), None)
+        raise NoPlanError(why) if undecided is None else UndecidedError(why, undecided.stop_reason)
     removed: Counter[str] = Counter()
     for report in reports:
         removed.update(report.removed)

@@ -8,6 +8,7 @@ import pytest
 from tangram_opt import documents
 from tangram_opt.cli import planning
 from tangram_opt.cli import solve as solve_command
+from tangram_opt.errors import UndecidedError
 from tangram_opt.result import Outcome, Result, StopReason
 
 # The `cli` package's own conftest holds the instance that was solved by hand.
@@ -152,3 +153,13 @@ def test_arguments_reach_the_solver(tangram, folder, monkeypatch):
     options = ("--solver", "dp", "--time-limit", 2.5, "--threads", 3, "--seed", 4)
     tangram("solve", folder / "composition-problem.json", *options)
     assert heard == {"solver": "dp", "objective": "closed", "time_limit": 2.5, "threads": 3, "seed": 4}
+
+
+def test_a_planner_that_ran_out_of_time_proves_nothing(tangram, folder, monkeypatch):
+    def give_up(*_, **__):
+        raise UndecidedError("nothing found", StopReason.TIME_LIMIT)
+
+    monkeypatch.setattr(planning, "plan_problem", give_up)
+    ran = tangram("solve", folder / "planning-problem.json", "--json")
+    assert (ran.code, ran.json["outcome"], ran.json["stop_reason"]) == (1, "unknown", "time limit")
+    assert "infeasible" not in ran.err

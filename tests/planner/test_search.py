@@ -28,7 +28,7 @@ from tangram_opt.data.plan import Plan
 from tangram_opt.data.planning import PlanningProblem, Pruning
 from tangram_opt.data.workload import Workload
 from tangram_opt.enumeration import QueryProgress
-from tangram_opt.errors import InputError, NoPlanError
+from tangram_opt.errors import InputError, NoPlanError, UndecidedError
 from tangram_opt.parallelizers import Answer, ModelSlice, SlicePlan, UniformParallelizer
 from tangram_opt.planner import check, plan_problem, search
 from tangram_opt.result import Outcome, Result, StopReason
@@ -173,8 +173,10 @@ def test_a_solver_that_ran_out_of_time_rules_nothing_out(weaken) -> None:
             result, outcome=Outcome.UNKNOWN, stop_reason=StopReason.TIME_LIMIT, objective=None, bound=1, solution=None
         )
     )
-    with pytest.raises(NoPlanError, match=r"dp found none and does not rule one out \(it stopped: time limit\)$"):
+    sentence = r"dp found none and does not rule one out \(it stopped: time limit\)$"
+    with pytest.raises(UndecidedError, match=sentence) as caught:
         search(planning_problem(), UniformParallelizer())
+    assert caught.value.stop_reason is StopReason.TIME_LIMIT
 
 
 def test_a_solver_that_was_interrupted_ends_the_search_with_what_is_known(weaken) -> None:
