@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from tangram_opt.result import StopReason
-
 
 class TangramError(Exception):
     """Base of every error this package raises on purpose; its text is one sentence for the user."""
@@ -24,10 +22,10 @@ class UndecidedError(NoPlanError):
     ----------
     message : str
         One sentence for the user.
-    stop_reason : StopReason
-        Why the search ended.
+    stop_reason : str
+        Why the search ended: a value of StopReason.
     """
 
-    def __init__(self, message: str, stop_reason: StopReason) -> None:
+    def __init__(self, message: str, stop_reason: str) -> None:
         super().__init__(message)
         self.stop_reason = stop_reason

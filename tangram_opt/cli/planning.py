@@ -68,7 +68,7 @@ def make_plan(
     except NoPlanError as error:
         outcome, stop_reason = Outcome.INFEASIBLE, StopReason.PROVED
         if isinstance(error, UndecidedError):
-            outcome, stop_reason = Outcome.UNKNOWN, error.stop_reason
+            outcome, stop_reason = Outcome.UNKNOWN, StopReason(error.stop_reason)
         return Result(
             outcome,
             stop_reason,
