@@ -28,7 +28,7 @@ class DynamicProgram(CompositionBackend):
         """Say why it cannot take a problem."""
         if not isinstance(problem, CompositionProblem):
             return super().unsupported(problem)
-        if island_code([island.count for island in problem.islands]) is None:
+        if island_code([min(island.count, problem.length) for island in problem.islands]) is None:
             return "there are 2^62 or more ways to use the islands: merge equal islands into classes"
         return None
 

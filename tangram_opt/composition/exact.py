@@ -23,7 +23,7 @@ from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable, undomin
 _WIDTH: Final = 256
 """Labels per layer in a first search."""
 
-_ROUNDS: Final = 8
+_ROUNDS: Final = 16
 """Price steps for a box that a first search does not solve; twice as many with each effort."""
 
 _GROWTH: Final = 4

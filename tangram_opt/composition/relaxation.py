@@ -15,13 +15,14 @@ from typing import Final
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
 
 from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable
 
-_HIGHEST_PRICE: Final = 1 << 48
-"""Three days: no price needs to be higher, and a thousand of them stay far below IMPOSSIBLE."""
+_LONGEST_WAY: Final = 8
+"""Steps on the way along capacity, each four times as far as the one before."""
 
-_PATIENCE: Final = 6
+_PATIENCE: Final = 12
 """Price steps in a row that may gain next to nothing."""
 
 
@@ -193,15 +194,12 @@ def raise_prices(
         if not slope.any() or not squared:
             break
         move = share * (target_ns - current.bound_ns) / squared
-        price = np.rint(np.clip(price + move * direction, -_HIGHEST_PRICE, _HIGHEST_PRICE)).astype(np.int64)
-        current = relax(table, by_end, np.where(table.required > 0, price, np.maximum(price, 0)))
+        current = relax(table, by_end, _allowed_price(table, price + move * direction))
         idle = 0 if 16 * (current.bound_ns - best.bound_ns) > target_ns - best.bound_ns else idle + 1
         if current.bound_ns > best.bound_ns:
             best = current
-            continue
-        share *= 0.7
-        if idle % 2 == 0:
-            current, direction = best, np.zeros(len(table.count))
+        else:
+            share *= 0.8
     return best
 
 
@@ -215,9 +213,18 @@ def _along_capacity(table: OptionTable, by_end: Ends, start: Relaxation, target_
     np.maximum.at(capacity, table.island, table.length)
     step = capacity * max(target_ns // (8 * table.atoms), 1)
     best = start
-    while best.bound_ns < target_ns and int(step.max()) < _HIGHEST_PRICE:
-        tried = relax(table, by_end, start.price_ns + step)
-        if tried.bound_ns <= best.bound_ns:
-            break
-        best, step = tried, 2 * step
+    for origin in (start.price_ns, np.zeros_like(start.price_ns)):
+        for power in range(_LONGEST_WAY):
+            if best.bound_ns >= target_ns:
+                return best
+            tried = relax(table, by_end, _allowed_price(table, origin + step * 4.0**power))
+            if tried.bound_ns <= best.bound_ns:
+                break
+            best = tried
     return best
+
+
+def _allowed_price(table: OptionTable, price: NDArray[np.float64]) -> Ints:
+    """Round to prices with a meaning: not negative unless the class is required, and so that sums fit 64 bits."""
+    highest = IMPOSSIBLE // (16 * table.atoms)
+    return np.rint(np.clip(price, np.where(table.required > 0, -highest, 0), highest)).astype(np.int64)

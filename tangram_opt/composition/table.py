@@ -54,7 +54,7 @@ class OptionTable:
     round_trip_ns : array of int, shape (exit ports, entry ports + 1)
         Both ways over the boundary; the last column stands for the end of the pipeline and costs nothing.
     count, required : array of int, shape (classes,)
-        Islands of each class, and 1 where one of them must be used.
+        Islands of each class, at most one per atom, and 1 where one of them must be used.
     atoms : int
         Atoms of the model.
     depth : int
@@ -145,7 +145,7 @@ def option_table(problem: CompositionProblem) -> OptionTable:
     _check_range(problem)
     columns = np.array(rows, dtype=np.int64).reshape(len(rows), 12).T
     option_, island_, slice_, entry, exit_, length, stages, limit_, sum_ns, bottleneck_ns, sync_ns, kind = columns
-    count = np.array([island.count for island in problem.islands], dtype=np.int64)
+    count = np.array([min(island.count, problem.length) for island in problem.islands], dtype=np.int64)
     entry, exit_, one_way = _merge_ports(problem, island_, entry, exit_, count)
     round_trip = np.where(one_way >= IMPOSSIBLE, IMPOSSIBLE, 2 * one_way)
     most = _most_stages(island_, stages, count, problem.length)

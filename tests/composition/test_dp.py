@@ -196,9 +196,20 @@ def test_times_beyond_64_bits_are_refused():
         solve(stretched(problem, 10**17))
 
 
+def test_times_that_just_fit_64_bits_are_solved_exactly():
+    problem = load_composition_problem(INSTANCES / "tiny-order.json")
+    assert optimum(stretched(problem, 10**14)) == 102 * 10**14
+
+
+def test_a_class_may_have_more_islands_than_the_model_has_atoms():
+    problem = load_composition_problem(INSTANCES / "tiny-order.json")
+    many = replace(problem, islands=tuple(replace(island, count=10**9) for island in problem.islands))
+    assert optimum(many) == 3 * 20 + 40  # two big ones, with a free link between them
+
+
 def test_more_kinds_of_island_than_it_can_count_are_refused_beforehand():
     one = load_composition_problem(INSTANCES / "tiny-order.json")
-    many = replace(one, islands=(*one.islands, *(IslandClass(f"i{k}", 1, 1) for k in range(60))))
+    many = replace(one, islands=(*one.islands, *(IslandClass(f"i{k}", 1, 1) for k in range(80))))
     assert "merge equal islands into classes" in DynamicProgram().unsupported(many)
     assert DynamicProgram().unsupported(one) is None
 
