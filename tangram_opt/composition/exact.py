@@ -29,6 +29,9 @@ _ROUNDS: Final = 16
 _GROWTH: Final = 4
 """How many times more labels each effort may keep."""
 
+_MARGINS: Final = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+"""How far above the least slowest stage that could hold all atoms a first composition is looked for."""
+
 
 @dataclass(order=True, frozen=True)
 class Box:
@@ -107,10 +110,17 @@ class BoxSearch:
         theta_low = least_threshold(table, table.bottleneck_ns)
         sigma_low = least_threshold(table, table.sync_ns)
         if theta_low is not None and sigma_low is not None:
-            bound = table.objective_ns(theta_low, 0, sigma_low)
-            theta_high, sigma_high = int(self.bottlenecks[-1]), int(self.syncs[-1])
-            free = np.zeros_like(table.count)
-            self.open.append(Box(bound, theta_low, theta_high, sigma_low, sigma_high, 0, 0, free))
+            root = Box(
+                bound_ns=table.objective_ns(theta_low, 0, sigma_low),
+                theta_low=theta_low,
+                theta_high=int(self.bottlenecks[-1]),
+                sigma_low=sigma_low,
+                sigma_high=int(self.syncs[-1]),
+                sum_low=0,
+                effort=0,
+                price_ns=np.zeros_like(table.count),
+            )
+            self.open = [root]
 
     @property
     def bound_ns(self) -> int:
@@ -119,24 +129,31 @@ class BoxSearch:
 
     def run(self) -> None:
         """Search until nothing is left or `stop` says so."""
-        if self.open:
-            self.dive(self.open[0])
+        self.dive()
         while self.bound_ns < self.best.objective_ns and not self.stop():
-            box = self.open[0]
-            left = [*self.look_into(box), *self.open[1:]]
-            left = [other for other in left if other.bound_ns < self.best.objective_ns]
-            heapify(left)
-            # In one assignment: an interrupt finds either the box or what is left of it, and the bound holds.
-            self.open = left
-            self.report()
+            self.settle(self.open[0])
 
-    def dive(self, root: Box) -> None:
-        """Look for a first composition at slowest stages a little above the least."""
-        for margin in (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6):
-            before = self.best.objective_ns
-            self.look_into(replace(root, theta_high=min(int(root.theta_low * (1 + margin)), root.theta_high)))
-            if self.stop() or (self.best.options and self.best.objective_ns == before):
+    def dive(self) -> None:
+        """Find a first composition, where the slowest stage is a little above the least."""
+        least = self.open[0].theta_low if self.open else 0
+        for margin in _MARGINS:
+            if not self.open or self.best.options or self.stop():
                 break
+            root = self.open[0]
+            theta_high = min(int(least * (1 + margin)), root.theta_high)
+            if theta_high >= root.theta_low and not self.look_into(replace(root, theta_high=theta_high)):
+                # Nothing there, unless a composition was found, which then is the best up to here.
+                rest = self.shrink(replace(root, theta_low=theta_high + 1))
+                self.open = [] if rest is None else [rest]
+
+    def settle(self, box: Box) -> None:
+        """Put what is left of a box in its place."""
+        left = [*self.look_into(box), *(other for other in self.open if other is not box)]
+        left = [other for other in left if other.bound_ns < self.best.objective_ns]
+        heapify(left)
+        # In one assignment: an interrupt finds either the box or what is left of it, and the bound holds.
+        self.open = left
+        self.report()
 
     def look_into(self, box: Box) -> list[Box]:
         """Improve the bound of a box or the best composition, and return what is left of it."""
