@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from tangram_opt.composition.relaxation import ends, raise_prices, relax
+from tangram_opt.composition.relaxation import ends, raise_along_capacity, raise_prices, relax
 from tangram_opt.composition.search import Found, search
 from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable, undominated
 
@@ -29,7 +29,7 @@ _ROUNDS: Final = 16
 _GROWTH: Final = 4
 """How many times more labels each effort may keep."""
 
-_MARGINS: Final = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+_MARGINS: Final = (0.1, 0.3, 1.0)
 """How far above the least slowest stage that could hold all atoms a first composition is looked for."""
 
 
@@ -201,13 +201,14 @@ class BoxSearch:
     def solve_corner(self, box: Box, options: OptionTable) -> tuple[Box, Found]:
         """Look for the least sum of times with the options of a box, narrowly at first."""
         by_end = ends(options)
-        cutoff = self.cutoff_ns(box)
+        cutoff = min(self.cutoff_ns(box), largest_sum(options) + 1)
         relaxed = relax(options, by_end, box.price_ns)
         found = search(options, by_end, relaxed, cutoff, _WIDTH, self.stop)
         if found.floor_ns < min(found.sum_ns, cutoff):
-            hoped = cutoff if self.best.options else relaxed.bound_ns + relaxed.bound_ns // 2
-            rounds = _ROUNDS << box.effort
-            relaxed = raise_prices(options, by_end, relaxed, min(found.sum_ns, hoped), rounds, self.stop)
+            target = min(found.sum_ns, cutoff)
+            relaxed = raise_along_capacity(options, by_end, relaxed, target)
+            hoped = target if self.best.options else min(target, relaxed.bound_ns + relaxed.bound_ns // 2)
+            relaxed = raise_prices(options, by_end, relaxed, hoped, _ROUNDS << box.effort, self.stop)
             # Where the box is wide for the gap that is left, halves of it are easier than the whole.
             spread = self.table.objective_ns(box.theta_high - box.theta_low, 0, box.sigma_high - box.sigma_low)
             if 2 * spread < cutoff - relaxed.bound_ns:
@@ -284,6 +285,12 @@ def least_threshold(table: OptionTable, cost: Ints) -> int | None:
         held += np.maximum.accumulate(length) * count
     enough = np.flatnonzero(held >= table.atoms)
     return int(cost[order[enough[0]]]) if len(enough) else None
+
+
+def largest_sum(table: OptionTable) -> int:
+    """Bound the sum of times of any composition from above."""
+    links = table.round_trip_ns[table.round_trip_ns < IMPOSSIBLE]
+    return min(int(table.count.sum()), table.atoms) * (int(table.sum_ns.max(initial=0)) + int(links.max(initial=0)))
 
 
 def _round_to(values: Ints, low: int, high: int) -> tuple[int, int]:

@@ -154,6 +154,41 @@ def _use_on_the_way(table: OptionTable, by_end: Ends, front: Ints, cost: Ints) -
     return used
 
 
+def raise_along_capacity(table: OptionTable, by_end: Ends, start: Relaxation, target_ns: int) -> Relaxation:
+    """Raise prices in proportion to how many atoms an island can hold, more and more as long as the bound gains.
+
+    Where the islands cannot hold all atoms the bound grows without limit on this way, which subgradient steps alone
+    take long to find.
+
+    Parameters
+    ----------
+    table, by_end : OptionTable, Ends
+        The options.
+    start : Relaxation
+        To begin with; a second way begins where islands are free.
+    target_ns : int
+        Stop where the bound reaches it.
+
+    Returns
+    -------
+    Relaxation
+        The one with the best bound.
+    """
+    capacity = np.zeros_like(table.count)
+    np.maximum.at(capacity, table.island, table.length)
+    step = capacity * max(target_ns // (8 * table.atoms), 1)
+    best = start
+    for origin in (start.price_ns, np.zeros_like(start.price_ns)):
+        for power in range(_LONGEST_WAY):
+            if best.bound_ns >= target_ns:
+                return best
+            tried = relax(table, by_end, _allowed_price(table, origin + step * 4.0**power))
+            if tried.bound_ns <= best.bound_ns:
+                break
+            best = tried
+    return best
+
+
 def raise_prices(
     table: OptionTable, by_end: Ends, start: Relaxation, target_ns: int, rounds: int, stop: Callable[[], bool]
 ) -> Relaxation:
@@ -177,7 +212,7 @@ def raise_prices(
     Relaxation
         The one with the best bound.
     """
-    best = current = _along_capacity(table, by_end, start, target_ns)
+    best = current = start
     direction = np.zeros(len(table.count))
     share = 1.0
     idle = 0
@@ -200,27 +235,6 @@ def raise_prices(
             best = current
         else:
             share *= 0.8
-    return best
-
-
-def _along_capacity(table: OptionTable, by_end: Ends, start: Relaxation, target_ns: int) -> Relaxation:
-    """Raise prices in proportion to how many atoms an island can hold, more and more as long as the bound gains.
-
-    Where the islands cannot hold all atoms the bound grows without limit on this way, which subgradient steps alone
-    take long to find.
-    """
-    capacity = np.zeros_like(table.count)
-    np.maximum.at(capacity, table.island, table.length)
-    step = capacity * max(target_ns // (8 * table.atoms), 1)
-    best = start
-    for origin in (start.price_ns, np.zeros_like(start.price_ns)):
-        for power in range(_LONGEST_WAY):
-            if best.bound_ns >= target_ns:
-                return best
-            tried = relax(table, by_end, _allowed_price(table, origin + step * 4.0**power))
-            if tried.bound_ns <= best.bound_ns:
-                break
-            best = tried
     return best
 
 
