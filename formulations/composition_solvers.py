@@ -13,6 +13,7 @@ from formulations import composition_deadline as deadline
 from formulations import composition_sweep as sweep
 from formulations.composition_choice import choose, exact_formulations
 from formulations.composition_data import CompositionData, composition_data
+from formulations.linear import OpenModel
 from formulations.search import Found, Search
 from tangram_opt.backend import Problem, SolveOptions
 from tangram_opt.composition.answer import answer
@@ -28,6 +29,13 @@ _BUILD: Final[dict[str, Callable[[CompositionData], Model]]] = {
     "circuit": circuit.circuit,
     "arc-flow": arc_flow.arc_flow,
 }
+
+
+def open_model(search: Search, model: Model, library_model: object, variables: Sequence[object]) -> None:
+    """Show a model to whoever asked for it, before it is solved: the library's own, and its variables by name."""
+    if search.options.on_model is not None:
+        names = (variable.name for variable in model.linear.variables)
+        search.options.on_model(OpenModel(library_model, dict(zip(names, variables, strict=True)), model))
 
 
 class CompositionSolver:

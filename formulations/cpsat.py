@@ -13,9 +13,8 @@ from typing import Any
 from formulations import composition_arc_flow
 from formulations.composition_circuit import Circuit, add_circuit
 from formulations.composition_data import CompositionData
-from formulations.composition_solvers import CompositionSolver, Model
+from formulations.composition_solvers import CompositionSolver, Model, open_model
 from formulations.export import write_cpsat
-from formulations.linear import OpenModel
 from formulations.linear_cpsat import integer_bound, run_cpsat, solve_cpsat
 from formulations.search import Found, Search
 from tangram_opt.data.composition import Composition, CompositionProblem
@@ -47,9 +46,7 @@ class CpSat(CompositionSolver):
         def before(cpsat: Any, variables: list[Any]) -> None:
             if isinstance(model, Circuit):
                 add_circuit(cpsat, variables, model)
-            if search.options.on_model is not None:
-                names = (variable.name for variable in model.linear.variables)
-                search.options.on_model(OpenModel(cpsat, dict(zip(names, variables, strict=True)), model))
+            open_model(search, model, cpsat, variables)
 
         return solve_cpsat(model.linear, search, start, on_values, on_bound, before)
 

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from formulations.composition_solvers import CompositionSolver, Model
+from formulations.composition_solvers import CompositionSolver, Model, open_model
 from formulations.export import write_highs
-from formulations.linear import OpenModel
 from formulations.linear_highs import solve_highs
 from formulations.search import Found, Search
 from tangram_opt.data.composition import CompositionProblem
@@ -38,8 +37,6 @@ class HighsSolver(CompositionSolver):
         """Solve a model with HiGHS."""
 
         def before(highs: Any, variables: list[Any]) -> None:
-            if search.options.on_model is not None:
-                names = (variable.name for variable in model.linear.variables)
-                search.options.on_model(OpenModel(highs, dict(zip(names, variables, strict=True)), model))
+            open_model(search, model, highs, variables)
 
         return solve_highs(model.linear, search, start, on_values, on_bound, before)

@@ -80,4 +80,9 @@ class Result(Generic[SolutionT]):
         """(objective - bound) / objective: the share of the objective that may still be saved."""
         if self.objective is None or self.bound is None:
             return None
-        return (self.objective - self.bound) / self.objective if self.objective else 0.0
+        return relative_gap(self.objective, self.bound)
+
+
+def relative_gap(objective: int, bound: int) -> float:
+    """(objective - bound) / objective, the one definition of a gap; 0 for an objective of 0."""
+    return (objective - bound) / objective if objective else 0.0

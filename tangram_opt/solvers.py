@@ -7,7 +7,6 @@ and disturbs nobody else.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from tangram_opt.backend import Backend, Problem, Progress, SolveOptions
 from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.errors import InputError
 from tangram_opt.result import Result
+from tangram_opt.spelling import did_you_mean
 
 GROUP: Final = "tangram_opt.solvers"
 OBJECTIVES: Final = ("closed",)
@@ -210,6 +210,4 @@ def _broken(entry: EntryPoint, error: str) -> BrokenBackend:
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> str:
     known = list(known)
-    near = difflib.get_close_matches(name, known, n=1)
-    guess = f"; did you mean {near[0]!r}?" if near else ""
-    return f"unknown {what} {name!r}: expected one of {', '.join(known)}{guess}"
+    return f"unknown {what} {name!r}: expected one of {', '.join(known)}{did_you_mean(name, known)}"

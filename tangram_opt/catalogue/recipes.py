@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +11,7 @@ import yaml
 
 from tangram_opt.data.workload import TrainingRecipe
 from tangram_opt.errors import InputError
+from tangram_opt.spelling import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,8 @@ def find_recipe_record(name: str) -> RecipeRecord:
     records = _records()
     if name in records:
         return records[name]
-    near = difflib.get_close_matches(name, list(records), n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise InputError(f"recipe {name!r} is not in the catalogue, expected one of {', '.join(records)}{hint}")
+    guess = did_you_mean(name, records)
+    raise InputError(f"recipe {name!r} is not in the catalogue, expected one of {', '.join(records)}{guess}")
 
 
 @cache

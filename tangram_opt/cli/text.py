@@ -8,7 +8,7 @@ from tangram_opt.backend import Problem
 from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.data.island import IslandsProblem
 from tangram_opt.data.planning import PlanningProblem
-from tangram_opt.result import Result
+from tangram_opt.result import Result, relative_gap
 from tangram_opt.show.units import duration, percent
 
 
@@ -40,7 +40,7 @@ def standing(kind: str, objective: int | None, bound: int | None) -> str:
     if bound is not None:
         parts.append(f"bound {_value(kind, bound)}")
     if objective is not None and bound is not None:
-        parts.append(f"gap {percent((objective - bound) / objective if objective else 0)}")
+        parts.append(f"gap {percent(relative_gap(objective, bound))}")
     return ", ".join(parts)
 
 

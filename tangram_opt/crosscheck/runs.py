@@ -26,6 +26,7 @@ from tangram_opt.backend import Backend, Problem, SolveOptions
 from tangram_opt.crosscheck.families import Size, generate
 from tangram_opt.crosscheck.shrink import subcluster
 from tangram_opt.data.island import IslandsProblem
+from tangram_opt.interrupts import interrupts_blocked
 from tangram_opt.result import Result
 
 GRACE_S: Final = 10.0
@@ -171,14 +172,10 @@ class Worker:
         ours, theirs = _CONTEXT.Pipe()
         self._connection = ours
         self._process = _CONTEXT.Process(target=_serve, args=(theirs,), daemon=True)
-        # Ctrl-C reaches the whole process group, and this process decides what becomes of the new one, which inherits
-        # the mask. The tracker must run before: starting it unblocks the signal.
+        # The tracker must run before: starting it unblocks the signal.
         resource_tracker.ensure_running()
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
+        with interrupts_blocked():
             self._process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         # The end of the process shows as the end of the pipe only if nobody else holds the other side.
         theirs.close()
 

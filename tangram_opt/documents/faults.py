@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import reduce
@@ -12,6 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from tangram_opt.documents.reading import join, shorten
+from tangram_opt.spelling import did_you_mean
 
 EXPECTED: Final[Mapping[str, str]] = {
     "int_type": "a whole number",
@@ -68,9 +68,7 @@ def describe(error: ValidationError, document: Any, schema: Mapping[str, Any]) -
         beside = reduce(lambda value, key: value[key], loc[:-1], document)
         # Of several forms that a mapping may take, the one with the most of its fields is meant.
         known = max(_forms(schema, schema, loc[:-1]), key=lambda form: len(set(form) & set(beside)), default=[])
-        near = difflib.get_close_matches(str(loc[-1]), known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        return f"{path}: unknown field, expected one of {', '.join(known)}{hint}"
+        return f"{path}: unknown field, expected one of {', '.join(known)}{did_you_mean(str(loc[-1]), known)}"
     if fault["type"] == "missing":
         return f"{path}: missing, expected a value"
     if fault["type"] == "value_error":

@@ -63,14 +63,9 @@ def composition_problem(
             if key not in seen:
                 seen.add(key)
                 options.append(option)
+    class_of = {group.island: index for index, group in enumerate(groups)}
     ports = sorted(
-        {
-            (index, plan.boundary_nodes)
-            for index, group in enumerate(groups)
-            for answer in answers
-            if answer.query.pair.island == group.island
-            for plan in answer.plans
-        }
+        {(class_of[answer.query.pair.island], plan.boundary_nodes) for answer in answers for plan in answer.plans}
     )
     boundary_bytes = (
         workload.micro_batch

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
-import signal
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tangram_opt.data.workload import Workload
 from tangram_opt.enumeration.pairs import Pair
+from tangram_opt.interrupts import interrupts_blocked
 from tangram_opt.parallelizers.interface import Parallelizer, SlicePlan
 
 CHUNKS_PER_WORKER = 16
@@ -81,22 +80,12 @@ def run_queries(parallelizer: Parallelizer, queries: Sequence[Query], *, workers
     pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
     try:
         # The workers start while the chunks are handed out.
-        with _interrupts_blocked():
+        with interrupts_blocked():
             answered = pool.map(_ask_chunk, [parallelizer] * len(chunks), chunks)
         for answers in answered:
             yield from answers
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-
-
-@contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Ctrl-C is the parent's to handle: processes that start in here never see it, not even while they start."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _ask_chunk(parallelizer: Parallelizer, queries: Sequence[Query]) -> list[PairAnswer]:

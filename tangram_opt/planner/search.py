@@ -25,6 +25,7 @@ from tangram_opt.enumeration import (
 from tangram_opt.errors import InputError, NoPlanError, UndecidedError
 from tangram_opt.islands import IslandGroup, agglomerate, build_islands, links
 from tangram_opt.parallelizers.interface import Parallelizer
+from tangram_opt.parallelizers.layout import divisors
 from tangram_opt.planner.no_plan import why_not
 from tangram_opt.result import Outcome, Result, StopReason
 from tangram_opt.solvers import solve
@@ -305,8 +306,5 @@ def _check_linked(cluster: str, groups: Sequence[IslandGroup], links_bytes_per_s
 
 def _workloads(problem: PlanningProblem) -> list[Workload]:
     batch = problem.global_batch
-    if problem.micro_batch is not None:
-        sizes = [problem.micro_batch]
-    else:
-        sizes = [size for size in range(1, batch + 1) if batch % size == 0]
+    sizes = [problem.micro_batch] if problem.micro_batch is not None else list(divisors(batch))
     return [Workload(batch, problem.sequence_length, size, problem.recipe) for size in sizes]

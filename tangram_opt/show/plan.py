@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from tangram_opt.data.plan import Plan, PlannedStage
+from tangram_opt.result import relative_gap
 from tangram_opt.show.stages import StageGroup, group_stages, held, strategy_text, where
 from tangram_opt.show.tables import Column, print_facts, print_line, print_table
 from tangram_opt.show.units import count, duration, gib, magnitude, milliseconds, percent
@@ -69,7 +70,7 @@ def _proof(plan: Plan) -> str:
         return "proven optimal"
     if plan.bound_ns is None:
         return "not proven: no bound is known"
-    gap = (plan.iteration_ns - plan.bound_ns) / plan.iteration_ns
+    gap = relative_gap(plan.iteration_ns, plan.bound_ns)
     return f"not proven: gap {percent(gap)} (bound {duration(plan.bound_ns)})"
 
 
