@@ -10,6 +10,7 @@ from tangram_opt.composition.base import CompositionBackend
 from tangram_opt.composition.evaluation import check, evaluate
 from tangram_opt.composition.exact import Best, BoxSearch
 from tangram_opt.composition.infeasible import why_infeasible
+from tangram_opt.composition.order_free import order_is_free
 from tangram_opt.composition.search import island_code
 from tangram_opt.composition.table import option_table
 from tangram_opt.data.composition import Composition, CompositionProblem
@@ -28,8 +29,9 @@ class DynamicProgram(CompositionBackend):
         """Say why it cannot take a problem."""
         if not isinstance(problem, CompositionProblem):
             return super().unsupported(problem)
-        if island_code([min(island.count, problem.length) for island in problem.islands]) is None:
-            return "there are 2^62 or more ways to use the islands: merge equal islands into classes"
+        many = island_code([min(island.count, problem.length) for island in problem.islands]) is None
+        if many and not order_is_free(option_table(problem)):
+            return "there are 2^62 or more ways to use the islands, and their order matters"
         return None
 
     def solve(self, problem: CompositionProblem, options: SolveOptions) -> Result[Composition]:

@@ -16,8 +16,9 @@ from typing import Final
 
 import numpy as np
 
-from tangram_opt.composition.relaxation import ends, raise_along_capacity, raise_prices, relax
-from tangram_opt.composition.search import Found, search
+from tangram_opt.composition.order_free import OrderFree, order_is_free
+from tangram_opt.composition.prices import Found, Way
+from tangram_opt.composition.sequences import Sequences
 from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable, undominated
 
 _WIDTH: Final = 256
@@ -47,8 +48,8 @@ class Box:
         Bound on their sums of times.
     effort : int
         How many wider searches went into it and the boxes that it was part of.
-    price_ns : array of int, shape (classes,)
-        Prices of islands to start from.
+    price_ns : array of int
+        Prices to start from, of whatever the relaxation prices.
     """
 
     bound_ns: int
@@ -107,6 +108,7 @@ class BoxSearch:
         self.bottlenecks = np.unique(table.bottleneck_ns)
         self.syncs = np.unique(table.sync_ns)
         self.open: list[Box] = []
+        self.way: type[Way] = OrderFree if order_is_free(table) else Sequences
         theta_low = least_threshold(table, table.bottleneck_ns)
         sigma_low = least_threshold(table, table.sync_ns)
         if theta_low is not None and sigma_low is not None:
@@ -118,7 +120,7 @@ class BoxSearch:
                 sigma_high=int(self.syncs[-1]),
                 sum_low=0,
                 effort=0,
-                price_ns=np.zeros_like(table.count),
+                price_ns=self.way.free(table),
             )
             self.open = [root]
 
@@ -200,22 +202,24 @@ class BoxSearch:
 
     def solve_corner(self, box: Box, options: OptionTable) -> tuple[Box, Found]:
         """Look for the least sum of times with the options of a box, narrowly at first."""
-        by_end = ends(options)
+        way = self.way(options)
         cutoff = min(self.cutoff_ns(box), largest_sum(options) + 1)
-        relaxed = relax(options, by_end, box.price_ns)
-        found = search(options, by_end, relaxed, cutoff, _WIDTH, self.stop)
+        relaxed = way.relax(box.price_ns)
+        found = way.search(relaxed, cutoff, _WIDTH, self.stop)
         if found.floor_ns < min(found.sum_ns, cutoff):
             target = min(found.sum_ns, cutoff)
-            relaxed = raise_along_capacity(options, by_end, relaxed, target)
-            hoped = target if self.best.options else min(target, relaxed.bound_ns + relaxed.bound_ns // 2)
-            relaxed = raise_prices(options, by_end, relaxed, hoped, _ROUNDS << box.effort, self.stop)
+            relaxed = way.improve(relaxed, target, self.hoped_ns, _ROUNDS << box.effort, self.stop)
             # Where the box is wide for the gap that is left, halves of it are easier than the whole.
             spread = self.table.objective_ns(box.theta_high - box.theta_low, 0, box.sigma_high - box.sigma_low)
             if 2 * spread < cutoff - relaxed.bound_ns:
                 box = replace(box, effort=box.effort + 1)
-                found = search(options, by_end, relaxed, cutoff, _WIDTH * _GROWTH**box.effort, self.stop)
+                found = way.search(relaxed, cutoff, _WIDTH * _GROWTH**box.effort, self.stop)
         box = replace(box, price_ns=relaxed.price_ns)
         return self.with_sum(box, max(relaxed.bound_ns, min(found.sum_ns, found.floor_ns, cutoff))), found
+
+    def hoped_ns(self, bound_ns: int) -> int:
+        """Hope for no more than a bound half as high again as long as no composition is known."""
+        return IMPOSSIBLE if self.best.options else bound_ns + bound_ns // 2
 
     def cutoff_ns(self, box: Box) -> int:
         """Sum of times from which on no composition in a box is an improvement."""

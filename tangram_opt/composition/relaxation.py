@@ -9,7 +9,6 @@ model, so one pass serves both as a bound of the whole and as a guide to the sea
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,9 +20,6 @@ from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable
 
 _LONGEST_WAY: Final = 8
 """Steps on the way along capacity, each four times as far as the one before."""
-
-_PATIENCE: Final = 12
-"""Price steps in a row that may gain next to nothing."""
 
 
 @dataclass(frozen=True)
@@ -182,63 +178,22 @@ def raise_along_capacity(table: OptionTable, by_end: Ends, start: Relaxation, ta
         for power in range(_LONGEST_WAY):
             if best.bound_ns >= target_ns:
                 return best
-            tried = relax(table, by_end, _allowed_price(table, origin + step * 4.0**power))
+            tried = relax(table, by_end, allowed_price(table, origin + step * 4.0**power))
             if tried.bound_ns <= best.bound_ns:
                 break
             best = tried
     return best
 
 
-def raise_prices(
-    table: OptionTable, by_end: Ends, start: Relaxation, target_ns: int, rounds: int, stop: Callable[[], bool]
-) -> Relaxation:
-    """Look for prices with a better bound, by subgradient steps of Polyak's length.
-
-    Parameters
-    ----------
-    table, by_end : OptionTable, Ends
-        The options.
-    start : Relaxation
-        To begin with.
-    target_ns : int
-        Stop where the bound reaches it; what the bound is hoped to reach.
-    rounds : int
-        Most steps.
-    stop : callable
-        Asked at every step; the search ends once it answers True.
-
-    Returns
-    -------
-    Relaxation
-        The one with the best bound.
-    """
-    best = current = start
-    direction = np.zeros(len(table.count))
-    share = 1.0
-    idle = 0
-    for _ in range(rounds):
-        if best.bound_ns >= target_ns or idle == _PATIENCE or stop():
-            break
-        # At a price of 0 a class may be used any number of times between what is required and what there is.
-        allowed = np.clip(current.used, table.required, table.count)
-        price = current.price_ns
-        slope = current.used - np.where(price > 0, table.count, np.where(price < 0, table.required, allowed))
-        # Part of the direction before is kept, which dampens the zigzag of plain subgradients.
-        direction = slope + direction / 2
-        squared = float(direction @ direction)
-        if not slope.any() or not squared:
-            break
-        move = share * (target_ns - current.bound_ns) / squared
-        current = relax(table, by_end, _allowed_price(table, price + move * direction))
-        idle = 0 if 16 * (current.bound_ns - best.bound_ns) > target_ns - best.bound_ns else idle + 1
-        if current.bound_ns > best.bound_ns:
-            best = current
-        else:
-            share *= 0.8
-    return best
+def slope(table: OptionTable, relaxed: Relaxation) -> Ints:
+    """Tell in which direction prices raise the bound: towards a use of islands between what is required and there."""
+    # At a price of 0 a class may be used any number of times between what is required and what there is.
+    allowed = np.clip(relaxed.used, table.required, table.count)
+    price = relaxed.price_ns
+    return relaxed.used - np.where(price > 0, table.count, np.where(price < 0, table.required, allowed))
 
 
-def _allowed_price(table: OptionTable, price: NDArray[np.float64]) -> Ints:
+def allowed_price(table: OptionTable, price: NDArray[np.float64]) -> Ints:
     """Round to prices with a meaning: not negative unless the class is required, and so that sums fit 64 bits."""
     highest = IMPOSSIBLE // (16 * table.atoms)
     return np.rint(np.clip(price, np.where(table.required > 0, -highest, 0), highest)).astype(np.int64)

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tangram_opt.composition.prices import Found
 from tangram_opt.composition.relaxation import Ends, Relaxation, refund_ns
 from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable
 
@@ -22,25 +23,6 @@ _CHUNK: Final = 1 << 19
 """Most (label, option) pairs looked at together: bounds the memory."""
 
 _LOOK_BACK: Final = 4
-
-
-@dataclass(frozen=True)
-class Found:
-    """Outcome of a search.
-
-    Attributes
-    ----------
-    sum_ns : int
-        Cost of the sequence; IMPOSSIBLE where none below the cutoff was found.
-    rows : tuple of int
-        Rows of the table, front to back.
-    floor_ns : int
-        No sequence that was dropped for width costs less; IMPOSSIBLE where none was dropped.
-    """
-
-    sum_ns: int
-    rows: tuple[int, ...]
-    floor_ns: int
 
 
 @dataclass(frozen=True)

@@ -1,3 +1,4 @@
+import csv
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -13,7 +14,9 @@ from tangram_opt.backend import Backend, SolveOptions
 from tangram_opt.composition import check, evaluate
 from tangram_opt.composition.dp import DynamicProgram
 from tangram_opt.composition.exact import Best, BoxSearch
-from tangram_opt.composition.table import option_table
+from tangram_opt.composition.order_free import OrderFree, order_is_free
+from tangram_opt.composition.sequences import Sequences
+from tangram_opt.composition.table import IMPOSSIBLE, option_table
 from tangram_opt.data.composition import CompositionProblem, IslandClass, Option, SignatureRun, Stage
 from tangram_opt.documents import load_composition_problem
 from tangram_opt.errors import InputError
@@ -58,6 +61,16 @@ def test_it_is_a_backend():
 @settings(max_examples=400, deadline=None)
 @given(problems())
 def test_it_finds_what_brute_force_finds(problem):
+    agrees_with_brute_force(problem)
+
+
+@settings(max_examples=200, deadline=None)
+@given(problems(order_free=True))
+def test_it_finds_what_brute_force_finds_where_the_order_is_free(problem):
+    agrees_with_brute_force(problem)
+
+
+def agrees_with_brute_force(problem):
     result = solve(problem)
     expected = brute_force(problem)
     assert result.objective == expected
@@ -207,11 +220,56 @@ def test_a_class_may_have_more_islands_than_the_model_has_atoms():
     assert optimum(many) == 3 * 20 + 40  # two big ones, with a free link between them
 
 
-def test_more_kinds_of_island_than_it_can_count_are_refused_beforehand():
-    one = load_composition_problem(INSTANCES / "tiny-order.json")
-    many = replace(one, islands=(*one.islands, *(IslandClass(f"i{k}", 1, 1) for k in range(80))))
-    assert "merge equal islands into classes" in DynamicProgram().unsupported(many)
-    assert DynamicProgram().unsupported(one) is None
+def with_80_more_kinds_of_island(name):
+    problem = load_composition_problem(INSTANCES / f"{name}.json")
+    return replace(problem, islands=(*problem.islands, *(IslandClass(f"i{k}", 1, 1) for k in range(80))))
+
+
+def test_more_kinds_of_island_than_it_can_count_are_refused_where_the_order_matters():
+    unsupported = DynamicProgram().unsupported(with_80_more_kinds_of_island("links-8x3-1"))
+    assert "2^62 or more ways to use the islands" in unsupported
+
+
+def test_any_number_of_kinds_of_island_will_do_where_the_order_is_free():
+    many = with_80_more_kinds_of_island("tiny-order")
+    assert DynamicProgram().unsupported(many) is None
+    assert optimum(many) == 102
+
+
+MANY_ISLANDS = ("distinct-64x12-1", "distinct-96x16-1", "huge-128x16-1", "huge-128x64in8-1", "memory-80x16in4-1")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "distinct-64x12-1",
+        "distinct-96x16-1",
+        "huge-128x16-1",
+        "huge-128x64in8-1",
+        "memory-80x16in4-1",
+        "uniform-80x8-1",
+    ],
+)
+def test_many_islands_in_free_order_are_proven_at_the_best_known_value(name):
+    with (INSTANCES / "best_known.csv").open() as file:
+        best = {row["instance"]: row for row in csv.DictReader(file)}[name]
+    result = solve(load_composition_problem(INSTANCES / f"{name}.json"))
+    assert result.outcome is Outcome.OPTIMAL
+    assert result.objective == int(best["objective"])
+
+
+@some
+@given(problems(order_free=True))
+def test_both_ways_to_the_least_sum_agree_where_the_order_is_free(problem):
+    table = option_table(problem)
+    answers = set()
+    for way in (OrderFree, Sequences) if order_is_free(table) else ():
+        relaxed = way(table).relax(way.free(table))
+        found = way(table).search(relaxed, IMPOSSIBLE // 2, 10**6, lambda: False)
+        assert found.floor_ns == IMPOSSIBLE
+        assert relaxed.bound_ns <= found.sum_ns
+        answers.add(found.sum_ns)
+    assert len(answers) <= 1
 
 
 LAYER = (SignatureRun("layer", 1),)
