@@ -207,7 +207,8 @@ def _reduced(
 ) -> CompositionData:
     """Keep some placements of a problem only, and of these, what can matter: merge ports and drop the dominated."""
     entry, exit_, round_trip_ns = _merge_ports(data, placed)
-    placed = [replace(p, entry=entry[p.entry], exit=exit_[p.exit]) for p in placed]
+    merged = [(p, entry[p.entry], exit_[p.exit]) for p in placed]
+    placed = [p if (p.entry, p.exit) == (e, x) else replace(p, entry=e, exit=x) for p, e, x in merged]
     stand_in = _stand_ins(placed, respects)
     return replace(
         data,

@@ -8,7 +8,7 @@ from typing import Any
 
 from formulations.composition_solvers import CompositionSolver, Model, open_model
 from formulations.export import write_highs
-from formulations.linear_highs import solve_highs
+from formulations.linear_highs import STRONG, solve_highs
 from formulations.search import Found, Search
 from tangram_opt.data.composition import CompositionProblem
 
@@ -39,4 +39,5 @@ class HighsSolver(CompositionSolver):
         def before(highs: Any, variables: list[Any]) -> None:
             open_model(search, model, highs, variables)
 
-        return solve_highs(model.linear, search, start, on_values, on_bound, before)
+        settings = STRONG if model.slowest is None else {}
+        return solve_highs(model.linear, search, start, on_values, on_bound, before, settings)

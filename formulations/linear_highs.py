@@ -24,6 +24,14 @@ TOLERANCE: Final = 2e-6
 """What a bound may be off by the solver's absolute tolerances, in units of the cost."""
 ROUNDING: Final = 2.0**-48
 """Share of a bound that it may be off by rounding errors."""
+STRONG: Final[Mapping[str, Any]] = {
+    "presolve": "off",
+    "mip_heuristic_run_feasibility_jump": False,
+    "mip_heuristic_run_rens": False,
+    "mip_heuristic_run_rins": False,
+    "mip_heuristic_run_root_reduced_cost": False,
+}
+"""Settings for small models with a strong relaxation: what is left out takes longer than it saves there."""
 
 
 def unit_ns(linear: LinearModel) -> int:
@@ -133,6 +141,7 @@ def solve_highs(
     on_values: Callable[[Sequence[int]], object],
     on_bound: Callable[[int], object],
     before: Callable[[Any, list[Any]], object],
+    settings: Mapping[str, Any],
 ) -> Found:
     """Solve a linear model.
 
@@ -148,6 +157,8 @@ def solve_highs(
         Told about better solutions and bounds while it runs.
     before : callable
         Gets the model and its variables before the solve, and may add constraints.
+    settings : mapping of str to value
+        Options of HiGHS; the user's own parameters go before them.
 
     Returns
     -------
@@ -165,8 +176,8 @@ def solve_highs(
 
     statuses = highspy.HighsModelStatus
     # HiGHS 1.16 presolves some infeasible models to a solution that it then finds wrong: "solve error".
-    for presolve in ("choose", "off"):
-        highs = _run(linear, search, start, on_values, on_bound, before, {"presolve": presolve})
+    for attempt in (settings, {**settings, "presolve": "off"}):
+        highs = _run(linear, search, start, on_values, on_bound, before, attempt)
         if highs is None:
             return Found(None, None)
         status, info = highs.getModelStatus(), highs.getInfo()
