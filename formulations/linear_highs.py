@@ -97,6 +97,27 @@ def plain_highs_model(linear: LinearModel) -> Any:
     return highs
 
 
+def silent_highs() -> Any:
+    """Make a Highs object: HiGHS 1.16 prints a banner when one is made, unless that is switched off even earlier."""
+    import highspy
+
+    class SilentHighs(highspy.Highs):
+        def enableCallbacks(self) -> None:  # noqa: N802 (the library's name)
+            self.setOptionValue("output_flag", False)
+            super().enableCallbacks()  # type: ignore[no-untyped-call]
+
+    return SilentHighs()  # type: ignore[no-untyped-call]
+
+
+def set_parameters(highs: Any, parameters: Mapping[str, Any]) -> None:
+    """Set options of HiGHS; one that it does not have, or a value of the wrong type, is an InputError."""
+    import highspy
+
+    for name, value in parameters.items():
+        if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+            raise InputError(f"parameter {name} = {value!r}: HiGHS has no such option or does not take the value")
+
+
 def _in_units(linear: LinearModel, cost_unit: int, columns: Sequence[int], rows: Sequence[int]) -> Any:
     """Write a linear model without its constant, with units for costs, variables and rows."""
     import highspy
@@ -120,15 +141,7 @@ def _in_units(linear: LinearModel, cost_unit: int, columns: Sequence[int], rows:
     lp.a_matrix_.value_ = np.array(values, dtype=np.float64)
     lp.col_names_ = [v.name for v in linear.variables]
     lp.row_names_ = [r.name for r in linear.rows]
-
-    class SilentHighs(highspy.Highs):
-        """HiGHS 1.16 prints a banner on standard output when it is made, unless that is switched off even earlier."""
-
-        def enableCallbacks(self) -> None:  # noqa: N802 (the library's name)
-            self.setOptionValue("output_flag", False)
-            super().enableCallbacks()  # type: ignore[no-untyped-call]
-
-    highs: Any = SilentHighs()  # type: ignore[no-untyped-call]
+    highs = silent_highs()
     if highs.passModel(lp) == highspy.HighsStatus.kError:
         raise RuntimeError("HiGHS refuses the model")
     return highs
@@ -246,8 +259,6 @@ def _run(
 
 
 def _set_options(highs: Any, search: Search, settings: Mapping[str, Any]) -> None:
-    import highspy
-
     options = search.options
     values: dict[str, Any] = {
         **settings,
@@ -261,6 +272,4 @@ def _set_options(highs: Any, search: Search, settings: Mapping[str, Any]) -> Non
     }
     if search.left_s is not None:
         values["time_limit"] = search.left_s
-    for name, value in (values | dict(options.parameters)).items():
-        if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
-            raise InputError(f"parameter {name} = {value!r}: HiGHS has no such option or does not take the value")
+    set_parameters(highs, values | dict(options.parameters))

@@ -6,6 +6,10 @@ which the largest cost is about 10^6; what a bound proves is rounded up only aft
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
 from math import ceil, isfinite
 from typing import Any, Final
@@ -13,7 +17,7 @@ from typing import Any, Final
 from formulations import composition_arc_flow_pyomo, composition_deadline_pyomo
 from formulations.composition_data import CompositionData
 from formulations.composition_solvers import CompositionSolver
-from formulations.linear_highs import LARGEST_COST_BITS, ROUNDING, TOLERANCE
+from formulations.linear_highs import LARGEST_COST_BITS, ROUNDING, TOLERANCE, set_parameters, silent_highs
 from formulations.search import Search
 from tangram_opt.data.composition import Composition
 
@@ -94,7 +98,12 @@ class PyomoSolver(CompositionSolver):
             options = self._options(search)
             answers.append(solver.solve(model, options=options, timelimit=search.left_s, load_solutions=False))
 
-        if not search.run(run, lambda: None):
+        # Building a large model takes its time, too.
+        if search.stopped():
+            return False
+        with _own_output():
+            finished = search.run(run, lambda: None)
+        if not finished:
             return False
         results = answers[0]
         if results.solver.termination_condition == pyo.TerminationCondition.infeasible:
@@ -108,11 +117,31 @@ class PyomoSolver(CompositionSolver):
         return False
 
     def _options(self, search: Search) -> dict[str, Any]:
+        _check_parameters(self.solver, search.options.parameters)
         options = dict(PROVING.get(self.solver, {}))
         for names, value in ((THREADS, search.options.threads), (SEED, search.options.seed)):
             if self.solver in names:
                 options[names[self.solver]] = value
         return options | dict(search.options.parameters)
+
+
+def _check_parameters(solver: str, parameters: Mapping[str, Any]) -> None:
+    """Refuse what HiGHS does not know, as Pyomo ignores it. Solvers that are programs refuse it themselves."""
+    if solver in ("highs", "appsi_highs"):
+        set_parameters(silent_highs(), parameters)
+
+
+@contextmanager
+def _own_output() -> Iterator[None]:
+    """Take standard output and error back: Pyomo captures them while a solver runs, also one that is left behind."""
+    streams, descriptors = (sys.stdout, sys.stderr), (os.dup(1), os.dup(2))
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
+        for number, kept in zip((1, 2), descriptors, strict=True):
+            os.dup2(kept, number)
+            os.close(kept)
 
 
 def _unit_ns(data: CompositionData) -> int:

@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.data.island import IslandsProblem
+from tangram_opt.errors import InputError
 from tangram_opt.result import Result
 
 Problem = CompositionProblem | IslandsProblem
@@ -106,7 +107,12 @@ class Backend(Protocol):
         ...
 
     def solve(self, problem: Any, options: SolveOptions) -> Result[Any]:
-        """Solve `problem`, which it supports; every solution is re-evaluated without the solver."""
+        """Solve `problem`, which it supports; every solution is re-evaluated without the solver.
+
+        What would change the answer and what it does not have, it refuses with an
+        :class:`~tangram_opt.errors.InputError`: an unknown formulation, an unknown parameter, constraints of the
+        user's own (`on_model`) where there is no model. The other options it follows as far as it can.
+        """
         ...
 
 
@@ -122,3 +128,26 @@ class Exporter(Protocol):
     def export(self, problem: Any, formulation: str, file_format: str, path: Path) -> None:
         """Write the model of `problem`, which it supports, in a formulation; ``auto`` takes the first that it can."""
         ...
+
+
+def refuse_what_needs_a_library(solver: str, formulation: str, options: SolveOptions) -> None:
+    """Refuse options that a backend with one formulation and no library behind it would have to ignore.
+
+    Parameters
+    ----------
+    solver, formulation : str
+        Names of the backend and of its formulation.
+    options : SolveOptions
+        As the user gave them.
+
+    Raises
+    ------
+    InputError
+        Another formulation, a parameter, or a look at the model is asked for.
+    """
+    if options.formulation not in ("auto", formulation):
+        raise InputError(f"formulation: {options.formulation!r}, solver {solver!r} expects auto or {formulation!r}")
+    for name, value in options.parameters.items():
+        raise InputError(f"parameter {name} = {value!r}: solver {solver!r} has no parameters")
+    if options.on_model is not None:
+        raise InputError(f"on_model: solver {solver!r} has no model to which constraints could be added")

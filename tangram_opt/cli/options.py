@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,6 +14,26 @@ def _check_seconds(seconds: float | None) -> float | None:
     if seconds is not None and not (seconds > 0 and math.isfinite(seconds)):
         raise typer.BadParameter(f"{seconds} is not a number of seconds above 0.")
     return seconds
+
+
+def _check_parameters(given: list[str] | None) -> list[str] | None:
+    for each in given or ():
+        if "=" not in each or each.startswith("="):
+            raise typer.BadParameter(f"{each!r} is not NAME=VALUE.")
+    return given
+
+
+def parameter_values(given: list[str] | None) -> dict[str, Any]:
+    """Make a mapping of parameters given as NAME=VALUE; values are numbers, true, false, or else text."""
+    return {name: _scalar(value) for name, _, value in (each.partition("=") for each in given or ())}
+
+
+def _scalar(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, int | float | str) else text
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
@@ -27,6 +48,24 @@ TimeLimit = Annotated[
 ]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Save the result in FILE.")]
 Solver = Annotated[str, typer.Option("--solver", metavar="NAME", help="One of those that `tangram-opt solvers` lists.")]
+Formulation = Annotated[
+    str,
+    typer.Option(
+        "--formulation",
+        metavar="NAME",
+        help="One of the solver's; auto takes the strongest that is exact for the problem.",
+    ),
+]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parameter",
+        metavar="NAME=VALUE",
+        callback=_check_parameters,
+        help="A parameter of the library behind the solver, by its own name; may be repeated.",
+        show_default=False,
+    ),
+]
 Threads = Annotated[int, typer.Option("--threads", metavar="N", min=1, help="Threads of the solver.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Random seed of the solver.")]
 Workers = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,7 +11,18 @@ import typer
 from tangram_opt import documents, solvers
 from tangram_opt.backend import Progress
 from tangram_opt.cli.answer import give_answer
-from tangram_opt.cli.options import AsJson, Output, Seed, Solver, Threads, TimeLimit, Workers
+from tangram_opt.cli.options import (
+    AsJson,
+    Formulation,
+    Output,
+    Parameters,
+    Seed,
+    Solver,
+    Threads,
+    TimeLimit,
+    Workers,
+    parameter_values,
+)
 from tangram_opt.cli.output import check_writable
 from tangram_opt.cli.planning import make_plan
 from tangram_opt.cli.progress import reporting
@@ -18,6 +30,7 @@ from tangram_opt.cli.text import kind_of, standing
 from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.data.island import IslandsProblem
 from tangram_opt.data.planning import PlanningProblem
+from tangram_opt.errors import InputError
 from tangram_opt.result import Result
 
 
@@ -30,6 +43,8 @@ def solve(
     objective: Annotated[
         Literal["closed"], typer.Option("--objective", help="Of a composition: the closed form of the iteration time.")
     ] = "closed",
+    formulation: Formulation = "auto",
+    parameters: Parameters = None,
     time_limit: TimeLimit = None,
     threads: Threads = 1,
     workers: Workers = None,
@@ -42,32 +57,30 @@ def solve(
     problem = documents.load_instance(instance)
     result: Result[Any]
     if isinstance(problem, PlanningProblem):
+        if formulation != "auto" or parameters:
+            raise InputError(
+                f"{instance}: --formulation and --parameter are for islands and composition problems, "
+                "a planning problem leads to many of them"
+            )
         result = make_plan(problem, workers=workers, time_limit_s=time_limit, solver=solver, threads=threads, seed=seed)
     else:
-        result = _solve(problem, solver, objective, time_limit, threads, seed)
+        options = {
+            "objective": objective,
+            "formulation": formulation,
+            "parameters": parameter_values(parameters),
+            "time_limit": time_limit,
+            "threads": threads,
+            "seed": seed,
+        }
+        result = _solve(problem, solver, options)
     give_answer(problem, result, as_json=as_json, output=output)
 
 
-def _solve(
-    problem: IslandsProblem | CompositionProblem,
-    solver: str,
-    objective: str,
-    time_limit: float | None,
-    threads: int,
-    seed: int,
-) -> Result[Any]:
+def _solve(problem: IslandsProblem | CompositionProblem, solver: str, options: Mapping[str, Any]) -> Result[Any]:
     kind = kind_of(problem)
     with reporting(problem.name) as report:
 
         def on_progress(progress: Progress) -> None:
             report(standing(kind, progress.objective, progress.bound) or "nothing found yet")
 
-        return solvers.solve(
-            problem,
-            solver,
-            objective=objective,
-            time_limit=time_limit,
-            threads=threads,
-            seed=seed,
-            on_progress=on_progress,
-        )
+        return solvers.solve(problem, solver, on_progress=on_progress, **options)

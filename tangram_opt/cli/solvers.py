@@ -6,42 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from tangram_opt import solvers as registry
-from tangram_opt.backend import Backend, Problem
+from tangram_opt.backend import Backend
 from tangram_opt.cli.options import AsJson
 from tangram_opt.cli.output import print_json, stdout_console
-from tangram_opt.data.cluster import Cluster, Gpu, MatrixNetwork, Node
-from tangram_opt.data.composition import CompositionProblem, IslandClass, Option, SignatureRun, Stage
-from tangram_opt.data.island import IslandsProblem
+from tangram_opt.crosscheck.smallest import SMALLEST
 from tangram_opt.show.tables import Column, print_table
 from tangram_opt.solvers import BrokenBackend
-
-_ATOM: Final = (SignatureRun("atom", 1),)
-# The smallest problem of each kind: a backend says of a problem, not of a kind, whether it can take it.
-SMALLEST: Final[dict[str, Problem]] = {
-    "islands": IslandsProblem(
-        "smallest", Cluster("smallest", (Node("node", Gpu("gpu", 1, 1, 1, 1, 1), 1, ((0,),)),), MatrixNetwork(((0,),)))
-    ),
-    "composition": CompositionProblem(
-        "smallest",
-        1,
-        _ATOM,
-        (IslandClass("island", 1, 1),),
-        (
-            Option(
-                "island",
-                _ATOM,
-                (Stage(1, forward_ns=1, backward_ns=1, static_bytes=0, in_flight_bytes=0),),
-                (),
-                None,
-                "port",
-                "port",
-            ),
-        ),
-        ("port",),
-        ((0,),),
-    ),
-}
-
 
 EXACT: Final = {True: "yes", False: "no", None: ""}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import monotonic
 
-from tangram_opt.backend import Problem, Progress, SolveOptions
+from tangram_opt.backend import Problem, Progress, SolveOptions, refuse_what_needs_a_library
 from tangram_opt.composition.answer import answer, placed
 from tangram_opt.composition.base import CompositionBackend
 from tangram_opt.composition.evaluation import check, evaluate
@@ -23,7 +23,7 @@ class DynamicProgram(CompositionBackend):
     name = "dp"
     summary = "exact dynamic program: box search over slowest stage and sync, proves its answers"
     exact = True
-    formulation = "box search over slowest stage and sync"
+    formulation = "box-search"
 
     def unsupported(self, problem: Problem) -> str | None:
         """Say why it cannot take a problem."""
@@ -52,8 +52,9 @@ class DynamicProgram(CompositionBackend):
         Raises
         ------
         InputError
-            Times do not fit 64-bit integers.
+            Times do not fit 64-bit integers, or an option is for solvers with a library.
         """
+        refuse_what_needs_a_library(self.name, self.formulation, options)
         start = monotonic()
         interrupted = False
         log: tuple[str, ...] = ()

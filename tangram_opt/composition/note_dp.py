@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from time import monotonic
 
-from tangram_opt.backend import SolveOptions
+from tangram_opt.backend import SolveOptions, refuse_what_needs_a_library
 from tangram_opt.composition.base import CompositionBackend
 from tangram_opt.composition.partial import EMPTY, Partial, better, candidates_by_end, heuristic_answer, prepend
 from tangram_opt.data.composition import Composition, CompositionProblem
@@ -31,7 +31,7 @@ class NoteDynamicProgram(CompositionBackend):
     name = "note-dp"
     summary = "a published note's dynamic program over islands in a fixed order: a heuristic, proves nothing"
     exact = False
-    formulation = "islands in a fixed order, one value per state"
+    formulation = "fixed-order"
 
     def solve(self, problem: CompositionProblem, options: SolveOptions) -> Result[Composition]:
         """Solve a composition problem.
@@ -48,6 +48,7 @@ class NoteDynamicProgram(CompositionBackend):
         Result
             Feasible, or unknown; never a bound.
         """
+        refuse_what_needs_a_library(self.name, self.formulation, options)
         start = monotonic()
         by_end = candidates_by_end(problem)
         best: list[Partial | None] = [None] * problem.length + [EMPTY]

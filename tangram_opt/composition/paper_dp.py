@@ -15,7 +15,7 @@ from __future__ import annotations
 from itertools import groupby
 from time import monotonic
 
-from tangram_opt.backend import SolveOptions
+from tangram_opt.backend import SolveOptions, refuse_what_needs_a_library
 from tangram_opt.composition.base import CompositionBackend
 from tangram_opt.composition.objective import closed_form_of_parts_ns
 from tangram_opt.composition.partial import (
@@ -40,7 +40,7 @@ class PaperDynamicProgram(CompositionBackend):
     name = "paper-dp"
     summary = "the paper's dynamic program (section 5.2): one sequence per state, a heuristic, proves nothing"
     exact = False
-    formulation = "slowest stage in increasing order, one sequence per state"
+    formulation = "rising-bottleneck"
 
     def solve(self, problem: CompositionProblem, options: SolveOptions) -> Result[Composition]:
         """Solve a composition problem.
@@ -57,6 +57,7 @@ class PaperDynamicProgram(CompositionBackend):
         Result
             Feasible, or unknown; never a bound.
         """
+        refuse_what_needs_a_library(self.name, self.formulation, options)
         start = monotonic()
         stop_reason = StopReason.HEURISTIC
         by_end = candidates_by_end(problem)

@@ -8,16 +8,19 @@ True
 
 from tangram_opt.crosscheck.agreement import Fault
 from tangram_opt.crosscheck.campaign import Disagreement, Report, Row, crosscheck
+from tangram_opt.crosscheck.conformance import Case, conformance_cases
 from tangram_opt.crosscheck.families import FAMILIES, Size, generate, random_problems
 from tangram_opt.crosscheck.saving import save_disagreements
 
 __all__ = [
     "FAMILIES",
+    "Case",
     "Disagreement",
     "Fault",
     "Report",
     "Row",
     "Size",
+    "conformance_cases",
     "crosscheck",
     "generate",
     "random_problems",

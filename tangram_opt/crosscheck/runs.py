@@ -23,8 +23,7 @@ from typing import Any, Final
 
 from tangram_opt import solvers
 from tangram_opt.backend import Backend, Problem, SolveOptions
-from tangram_opt.crosscheck.families import Size, generate
-from tangram_opt.crosscheck.shrink import subcluster
+from tangram_opt.crosscheck.smallest import SMALLEST
 from tangram_opt.data.island import IslandsProblem
 from tangram_opt.interrupts import interrupts_blocked
 from tangram_opt.result import Result
@@ -246,16 +245,11 @@ def _serve(connection: Connection) -> None:
             return
         if (run.solver, run.formulation) not in warm:
             # Backends load their libraries when they first solve: that is not the time of this problem.
-            make(replace(run, problem=_tiny(run.problem)))
+            make(
+                replace(run, problem=SMALLEST["islands" if isinstance(run.problem, IslandsProblem) else "composition"])
+            )
             warm.add((run.solver, run.formulation))
         connection.send(make(run))
-
-
-def _tiny(problem: Problem) -> Problem:
-    """Make a problem of the same kind that is no work."""
-    if isinstance(problem, IslandsProblem):
-        return replace(problem, cluster=subcluster(problem.cluster, [0]))
-    return generate("uniform", Size(1, 1, 1), 0)
 
 
 def _peak_memory_bytes() -> int:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
-from tangram_opt.backend import Problem, SolveOptions
+from tangram_opt.backend import Problem, SolveOptions, refuse_what_needs_a_library
 from tangram_opt.data.cluster import Node
 from tangram_opt.data.island import IslandsProblem, Partition
 from tangram_opt.islands.bandwidths import FASTEST, IntArray, Units, gather_units
@@ -33,7 +33,7 @@ class AgglomerativeBackend:
     name = "agglomerative"
     summary = "islands by agglomerative clustering (SciPy), the paper's greedy method; proves nothing by itself"
     exact = False
-    formulation = "complete linkage"
+    formulation = "complete-linkage"
 
     def version(self) -> str:
         """Version of SciPy."""
@@ -51,7 +51,7 @@ class AgglomerativeBackend:
         """Its one method."""
         return (self.formulation,)
 
-    def solve(self, problem: Any, options: SolveOptions) -> Result[Partition]:  # noqa: ARG002 (nothing to limit)
+    def solve(self, problem: Any, options: SolveOptions) -> Result[Partition]:
         """Solve an islands problem.
 
         Parameters
@@ -59,13 +59,14 @@ class AgglomerativeBackend:
         problem : IslandsProblem
             Cluster and tolerances.
         options : SolveOptions
-            Not used: the method takes no decisions that time or chance could change.
+            None counts: the method takes no decisions that time or chance could change.
 
         Returns
         -------
         Result
             A valid partition; the bound is that of :func:`likeness_bound`.
         """
+        refuse_what_needs_a_library(self.name, self.formulation, options)
         start = time.perf_counter()
         partition = agglomerate(problem)
         violated = check(problem, partition)
