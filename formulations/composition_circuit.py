@@ -124,6 +124,12 @@ class Circuit:
     sync: Maximum
     slowest: Maximum | None = None
 
+    def comes_first(self, island: str) -> list[str]:
+        """Name the variables of which one is 1 where an island of a class comes first in the pipeline."""
+        k = self.data.problem.class_index[island]
+        arcs = (index for (v, w), index in self.a.items() if v == DEPOT and self.islands[w[0]] == k)
+        return [self.linear.variables[index].name for index in arcs]
+
     def decode(self, values: Sequence[int]) -> Composition:
         """Follow the circuit from the depot."""
         follower = {v: w for (v, w), index in self.a.items() if values[index]}

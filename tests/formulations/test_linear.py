@@ -140,6 +140,23 @@ def test_side_constraints_can_be_added_by_names(solver, formulation):
     assert solver.solve(TINY, options).objective == 160
 
 
+@BOTH
+def test_an_island_can_be_kept_from_the_front(solver):
+    problem = load_composition_problem(INSTANCES / "paper-c1-8t4-8v100-gpt3-6.7b.json")
+
+    def never_t4_first(opened):
+        add = opened.model.add if solver.name == "cpsat" else opened.model.addConstr
+        for name in opened.formulation.comes_first("T4 x8"):
+            add(opened.variables[name] == 0)
+
+    free = solver.solve(problem, SolveOptions(formulation="sweep"))
+    bound = solver.solve(problem, SolveOptions(formulation="circuit", on_model=never_t4_first))
+    front = [problem.options[result.solution.picks[0].option].island for result in (free, bound)]
+    assert front == ["T4 x8", "V100-PCIE-16GB x8"]
+    assert bound.outcome is Outcome.OPTIMAL
+    assert bound.objective > free.objective
+
+
 def test_side_constraints_can_be_added_to_pyomo_models():
     def forbid_small_island(model):
         for name in model.x:
