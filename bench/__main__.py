@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from bench import composition, planning
+from bench import campaign, composition, planning
 
 
 def main() -> None:
@@ -16,6 +16,9 @@ def main() -> None:
     composed = benches.add_parser("composition", help=composition.__doc__)
     composition.add_arguments(composed)
     composed.set_defaults(run=composition.run)
+    compared = benches.add_parser("campaign", help=campaign.__doc__)
+    campaign.add_arguments(compared)
+    compared.set_defaults(run=campaign.run)
     arguments = parser.parse_args()
     arguments.run(arguments)
 
