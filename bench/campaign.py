@@ -1,4 +1,4 @@
-"""Random composition problems of all families by all solvers in all formulations: do their answers fit together?"""
+"""Random composition problems of all families by all solvers in all formulations, and whether their answers agree."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def run(arguments: argparse.Namespace) -> None:
     found = [f"- {each.text}" for each in report.disagreements] or ["No answer contradicts another one."]
     paragraphs = [
         f"{arguments.random} problems, {len(report.rows)} answers, {len(report.disagreements)} disagreements; the same "
-        f"problems as `{command}`. A solver takes a problem in every formulation that is exact for it. Every solution was "
-        "checked and evaluated without a solver.",
+        f"problems as `{command}`. A solver takes a problem in every formulation that is exact for it. "
+        "Every solution was checked and evaluated without a solver.",
         table(_totals(report)),
         "\n".join(found),
     ]
