@@ -1,5 +1,6 @@
 """The 1F1B pipeline: its event graph, exact iteration time, period, bounds, and where its time goes."""
 
+from tangram_opt.pipeline.analysis import Analysis, analyse
 from tangram_opt.pipeline.bounds import lower_bound_ns, period_form_ns, upper_bound_ns
 from tangram_opt.pipeline.bubble import Bubble, bubble_by_cause
 from tangram_opt.pipeline.critical import Step, critical_path
@@ -9,12 +10,14 @@ from tangram_opt.pipeline.period import critical_cycle, period_ns
 from tangram_opt.pipeline.simulation import makespans, run, simulate, simulate_stages
 
 __all__ = [
+    "Analysis",
     "Bubble",
     "Cycle",
     "Link",
     "Pipeline",
     "Schedule",
     "Step",
+    "analyse",
     "bubble_by_cause",
     "critical_cycle",
     "critical_path",

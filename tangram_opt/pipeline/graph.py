@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from tangram_opt.pipeline.data import Link, Times
 from tangram_opt.pipeline.orders import Order, one_f_one_b
 
 Index = NDArray[np.int64]
+
+KEPT_PASSES: Final = 2**16
+"""Graphs of up to so many forwards, a few megabytes each, are kept."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,9 +87,14 @@ def zero_row(stages: int) -> int:
     return 3 * stages - 1
 
 
-@lru_cache(maxsize=64)
 def one_f_one_b_graph(depths: tuple[int, ...], micro_batches: int, links: tuple[Link, ...] = ()) -> EventGraph:
-    """Make the event graph of 1F1B; see :class:`.Pipeline` for its parameters."""
+    """Make the event graph of 1F1B; see :class:`.Pipeline` for its parameters. Small ones are kept for the next."""
+    make = _one_f_one_b_graph if len(depths) * micro_batches <= KEPT_PASSES else _one_f_one_b_graph.__wrapped__
+    return make(depths, micro_batches, links)
+
+
+@lru_cache(maxsize=16)
+def _one_f_one_b_graph(depths: tuple[int, ...], micro_batches: int, links: tuple[Link, ...]) -> EventGraph:
     return event_graph(one_f_one_b(depths, micro_batches), len(depths), micro_batches, links)
 
 
