@@ -14,9 +14,10 @@ from typing import Any, Protocol, runtime_checkable
 
 from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.data.island import IslandsProblem
+from tangram_opt.data.schedule import ScheduleProblem
 from tangram_opt.result import Result
 
-Problem = CompositionProblem | IslandsProblem
+Problem = CompositionProblem | IslandsProblem | ScheduleProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class SolveOptions:
 
 @runtime_checkable
 class Backend(Protocol):
-    """A solver of islands problems, of composition problems, or of both."""
+    """A solver of islands problems, composition problems, schedule problems, or several of them."""
 
     @property
     def name(self) -> str:

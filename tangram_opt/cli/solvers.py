@@ -12,6 +12,7 @@ from tangram_opt.cli.output import print_json, stdout_console
 from tangram_opt.data.cluster import Cluster, Gpu, MatrixNetwork, Node
 from tangram_opt.data.composition import CompositionProblem, IslandClass, Option, SignatureRun, Stage
 from tangram_opt.data.island import IslandsProblem
+from tangram_opt.data.schedule import ScheduleProblem, SplitStage
 from tangram_opt.show.tables import Column, print_table
 from tangram_opt.solvers import BrokenBackend
 
@@ -40,6 +41,7 @@ SMALLEST: Final[dict[str, Problem]] = {
         ("port",),
         ((0,),),
     ),
+    "schedule": ScheduleProblem("smallest", (SplitStage(1, 1, 1, 0, 1, 1, 1),), (), 1),
 }
 
 

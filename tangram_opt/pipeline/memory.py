@@ -29,13 +29,19 @@ def in_flight_over_time(schedule: Schedule, backward_ns: Sequence[int]) -> list[
     for starts, backward_starts, backward in zip(
         schedule.forward_start_ns, schedule.backward_start_ns, backward_ns, strict=True
     ):
-        times, which = np.unique(np.concatenate((starts, backward_starts + backward)), return_inverse=True)
-        changes = np.zeros(len(times), dtype=np.int64)
-        np.add.at(changes, which, np.repeat((1, -1), len(starts)))
-        curves.append((times, np.cumsum(changes)))
+        changes = np.repeat((1, -1), len(starts))
+        curves.append(level_over_time(np.concatenate((starts, backward_starts + backward)), changes))
     return curves
 
 
 def peak_in_flight(schedule: Schedule, backward_ns: Sequence[int]) -> tuple[int, ...]:
     """Count the most micro-batches that each stage ever has in flight."""
     return tuple(int(counts.max()) for _, counts in in_flight_over_time(schedule, backward_ns))
+
+
+def level_over_time(times_ns: Times, changes: Times) -> tuple[Times, Times]:
+    """Add up changes: the distinct times in ascending order, and the level from each of them on."""
+    distinct, which = np.unique(times_ns, return_inverse=True)
+    sums = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(sums, which, changes)
+    return distinct, np.cumsum(sums)

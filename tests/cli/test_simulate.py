@@ -50,3 +50,34 @@ def test_a_plan_that_no_pipeline_can_run_is_wrong_input(tangram, plan):
     ran = tangram("simulate", plan)
     assert ran.code == 2
     assert ran.err.startswith(f"error: {plan}: no such pipeline can run: times: up to")
+
+
+def test_schedules_are_compared_and_searched(tangram, plan):
+    planned = documents.load_plan(plan)
+    answer = tangram("simulate", plan, "--schedules", "--json").json
+    costs = {cost["name"]: cost["makespan_ns"] for cost in answer["schedules"]}
+    assert costs["1F1B"] == planned.simulated_ns
+    with_barrier, without = answer["searched_schedules"]
+    one_f_one_b, _, best = with_barrier["schedules"]
+    assert one_f_one_b["makespan_ns"] == planned.simulated_ns
+    assert with_barrier["bound_ns"] <= best["makespan_ns"] <= planned.simulated_ns
+    assert without["schedules"][2]["makespan_ns"] <= best["makespan_ns"]
+    text = tangram("simulate", plan, "--schedules").out
+    assert all(name in text for name in ("GPipe", "1F1B, warm-up doubled", "best found, no barrier"))
+
+
+def test_deep_pipelines_are_compared_but_not_searched(tangram, plan):
+    planned = documents.load_plan(plan)
+    stages = (planned.stages * 9)[:9]
+    documents.save(replace(planned, stages=stages), plan)
+    text = tangram("simulate", plan, "--schedules").out
+    assert "Not searched for a better schedule: 9 stages, at most 8 can be." in text
+
+
+def test_a_stage_without_memory_is_wrong_input_for_a_search(tangram, plan):
+    planned = documents.load_plan(plan)
+    full = tuple(replace(stage, static_bytes=stage.memory_limit_bytes) for stage in planned.stages)
+    documents.save(replace(planned, stages=full), plan)
+    ran = tangram("simulate", plan, "--schedules")
+    assert ran.code == 2
+    assert "limit_bytes: 0, expected at least" in ran.err
