@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from bench import composition, planning
+from bench import composition, pipeline, planning
 
 
 def main() -> None:
@@ -16,6 +16,8 @@ def main() -> None:
     composed = benches.add_parser("composition", help=composition.__doc__)
     composition.add_arguments(composed)
     composed.set_defaults(run=composition.run)
+    piped = benches.add_parser("pipeline", help=pipeline.__doc__)
+    piped.set_defaults(run=lambda _: pipeline.run())
     arguments = parser.parse_args()
     arguments.run(arguments)
 

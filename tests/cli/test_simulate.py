@@ -52,7 +52,8 @@ def test_a_plan_that_no_pipeline_can_run_is_wrong_input(tangram, plan):
     assert ran.err.startswith(f"error: {plan}: no such pipeline can run: times: up to")
 
 
-def test_schedules_are_compared_and_searched(tangram, plan):
+def test_schedules_are_compared_and_searched(tangram, plan, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     planned = documents.load_plan(plan)
     answer = tangram("simulate", plan, "--schedules", "--json").json
     costs = {cost["name"]: cost["makespan_ns"] for cost in answer["schedules"]}
@@ -66,7 +67,8 @@ def test_schedules_are_compared_and_searched(tangram, plan):
     assert all(name in text for name in ("GPipe", "1F1B, warm-up doubled", "best found, no barrier"))
 
 
-def test_deep_pipelines_are_compared_but_not_searched(tangram, plan):
+def test_deep_pipelines_are_compared_but_not_searched(tangram, plan, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     planned = documents.load_plan(plan)
     stages = (planned.stages * 9)[:9]
     documents.save(replace(planned, stages=stages), plan)
