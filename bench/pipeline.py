@@ -22,7 +22,8 @@ from tangram_opt.pipeline import run as run_pipeline
 from tangram_opt.pipeline.graph import event_graph
 from tangram_opt.pipeline.orders import one_f_one_b
 from tangram_opt.pipeline.simulation import schedule_of
-from tangram_opt.pipeline.split import as_one_f_one_b, as_zero_bubble, iteration_ns
+from tangram_opt.pipeline.split import iteration_ns
+from tangram_opt.pipeline.split_schedules import as_one_f_one_b, as_zero_bubble
 from tangram_opt.solvers import solve
 
 INSTANCES = ROOT / "instances" / "composition"

@@ -36,13 +36,8 @@ from formulations.search import BaseSearch
 from tangram_opt.backend import Problem, SolveOptions
 from tangram_opt.data.schedule import ScheduleProblem, SplitSchedule, SplitStage
 from tangram_opt.errors import InputError
-from tangram_opt.pipeline.split import (
-    as_one_f_one_b,
-    as_zero_bubble,
-    check_schedule,
-    iteration_ns,
-    lower_bound_ns,
-)
+from tangram_opt.pipeline.split import check_schedule, iteration_ns, lower_bound_ns
+from tangram_opt.pipeline.split_schedules import as_one_f_one_b, as_zero_bubble
 from tangram_opt.result import Outcome, Result, StopReason
 
 Row = list[Any]

@@ -62,7 +62,8 @@ class Pipeline:
     ------
     ValueError
         If the lengths do not fit together, a time is negative, there is no stage or no micro-batch, depths increase
-        from a stage to the next, a link carries what is not there or what another one carries, or the times are too
+        from a stage to the next, a link carries nothing, what is not there or what
+        another one carries, or the times are too
         long for 64-bit nanoseconds.
     """
 
@@ -194,6 +195,9 @@ def _check_depths(depths: Sequence[int]) -> None:
 
 
 def _check_links(links: Sequence[Link], boundaries: int) -> None:
+    for link in links:
+        if not (link.activations or link.gradients):
+            raise ValueError(f"links: {link.name!r} carries nothing, expected at least one boundary")
     for what in ("activations", "gradients"):
         carried = [boundary for link in links for boundary in getattr(link, what)]
         for boundary in carried:

@@ -159,30 +159,26 @@ def _with_links(events: _Events, links: Sequence[Link], number: Index) -> _Event
     ready = np.empty(len(events.row), dtype=np.int64)
     for level, members in enumerate(_levels(events)):
         ready[members] = level
-    row, lag_row, before, feed = [events.row], [events.lag_row.copy()], [events.before], [events.feed.copy()]
-    size = len(events.row)
+    feed, lag_row = events.feed.copy(), events.lag_row.copy()
+    parts, size = [_Events(events.row, lag_row, events.before, feed)], len(events.row)
     for link in links:
         channels = [(2, s, forward[s], forward[s + 1]) for s in link.activations]
         channels += [(3, s, backward[s + 1], backward[s]) for s in link.gradients]
-        if not channels:
-            continue
-        senders = np.concatenate([sender for _, _, sender, _ in channels])
-        receivers = np.concatenate([receiver for _, _, _, receiver in channels])
-        numbers = np.arange(size, size + len(senders))
-        for (way, s, _, _), own in zip(channels, numbers.reshape(-1, n), strict=True):
-            number[way, s] = own
-        feed[0][receivers], lag_row[0][receivers] = numbers, zero_row(stages)
-        places = np.repeat([s for _, s, _, _ in channels], n)
-        ways = np.repeat([way for way, _, _, _ in channels], n)
+        for way, s, _, _ in channels:
+            number[way, s] = np.arange(size, size + n)
+            size += n
+        ways, places = (np.repeat([channel[part] for channel in channels], n) for part in (0, 1))
+        own = np.concatenate([number[way, s] for way, s, _, _ in channels])
+        senders, receivers = (np.concatenate([channel[part] for channel in channels]) for part in (2, 3))
         served = np.lexsort((places, ways, ready[senders]))
-        queue = np.full(len(senders), -1)
-        queue[served[1:]] = numbers[served[:-1]]
-        row.append(2 * stages + places)
-        lag_row.append(np.full(len(senders), zero_row(stages)))
-        before.append(queue)
-        feed.append(senders)
-        size += len(senders)
-    return _Events(*(np.concatenate(parts) for parts in (row, lag_row, before, feed)))
+        queue = np.full(len(own), -1)
+        queue[served[1:]] = own[served[:-1]]
+        no_lag = np.full(len(own), zero_row(stages))
+        parts.append(_Events(2 * stages + places, no_lag, queue, senders))
+        feed[receivers], lag_row[receivers] = own, no_lag
+    return _Events(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("row", "lag_row", "before", "feed"))
+    )
 
 
 def _levels(waiting: _Events) -> list[Index]:

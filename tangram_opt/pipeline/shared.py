@@ -53,11 +53,14 @@ def slowest_cycle(pipeline: Pipeline) -> Cycle:
 
 def _steady_arcs(pipeline: Pipeline) -> list[_Arc]:
     """List what the events of a micro-batch wait for in the steady state, where every micro-batch waits alike."""
-    depth, n = pipeline.depths[0], 4 * pipeline.depths[0] + 8
+    # Stage orders repeat once the pipeline is filled. So do the orders of links, some micro-batches later: in units of
+    # passes a slowest cycle is that of the longest run of equally deep stages, which spans one micro-batch.
+    filled = pipeline.depths[0] + pipeline.stages
+    n = 4 * filled
     while True:
         graph = one_f_one_b_graph(pipeline.depths, n, pipeline.links)
         sources, shifts = _waits(graph)
-        window = slice(n // 2 - depth - 2, n // 2)
+        window = slice(n // 2 - filled, n // 2)
         if all((part[..., window] == part[..., n // 2, np.newaxis]).all() for part in (sources, shifts)):
             break
         n *= 2

@@ -9,7 +9,8 @@ from tangram_opt.data.plan import Plan
 from tangram_opt.data.schedule import ScheduleProblem, SplitSchedule
 from tangram_opt.errors import InputError
 from tangram_opt.pipeline.schedules import ScheduleCost, split_problem
-from tangram_opt.pipeline.split import as_one_f_one_b, as_zero_bubble, iteration_ns, peak_bytes
+from tangram_opt.pipeline.split import iteration_ns, peak_bytes
+from tangram_opt.pipeline.split_schedules import as_one_f_one_b, as_zero_bubble
 from tangram_opt.result import Result
 from tangram_opt.solvers import solve
 

@@ -15,7 +15,8 @@ from tangram_opt import solve
 from tangram_opt.backend import SolveOptions
 from tangram_opt.data.schedule import ScheduleProblem, SplitSchedule, SplitStage
 from tangram_opt.errors import InputError
-from tangram_opt.pipeline.split import as_one_f_one_b, check_schedule, iteration_ns
+from tangram_opt.pipeline.split import check_schedule, iteration_ns
+from tangram_opt.pipeline.split_schedules import as_one_f_one_b
 from tangram_opt.result import Outcome, Result
 
 Pass = tuple[str, int]

@@ -119,3 +119,10 @@ def test_period_by_hand(depths: tuple[int, ...]) -> None:
     # Round trips: a stage alone 3; two neighbours 2 * 3 + 2 * 2 = 10; all three 3 * 3 + 4 * 2 = 17.
     expected = {(3, 2, 1): Fraction(17, 3), (5, 3, 1): Fraction(17, 5), (2, 2, 1): Fraction(10)}[depths]
     assert period_ns((3, 3, 3), (2, 2), depths) == expected
+
+
+@given(pipelines())
+def test_a_doubled_warm_up_hides_transfers_of_up_to_half_a_stage(pipe: Pipeline) -> None:
+    slowest = max(pipe.times_ns)
+    hops = [min(hop, slowest // 2) for hop in pipe.transfer_ns]
+    assert period_ns(pipe.times_ns, hops, [2 * depth - 1 for depth in range(pipe.stages, 0, -1)]) == slowest

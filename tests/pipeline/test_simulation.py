@@ -166,6 +166,7 @@ def test_stages_of_equal_depth_take_turns() -> None:
         (([1, 1], [1, 1], [0], [0, 0], 1, [1]), "depths: 1 values, expected 2"),
         (([1, 1], [1, 1], [0], [0, 0], 1, [2, 0]), "depths\\[1\\]: 0, expected at least 1"),
         (([1, 1], [1, 1], [0], [0, 0], 1, [1, 2]), "depths\\[0\\]: 1, expected at least the 2"),
+        (([1, 1], [1, 1], [0], [0, 0], 1, [], [Link("x")]), "'x' carries nothing"),
         (([1, 1], [1, 1], [0], [0, 0], 1, [], [Link("x", (1,))]), "boundary 1, expected a boundary of 0 to 0"),
         (([1, 1], [1, 1], [0], [0, 0], 1, [], [Link("x", (0,)), Link("y", (0,))]), "activations of boundary 0 2 times"),
     ],

@@ -11,14 +11,8 @@ from hypothesis import strategies as st
 
 from tangram_opt.data.schedule import ScheduleProblem, SplitSchedule, SplitStage
 from tangram_opt.pipeline import Pipeline, run
-from tangram_opt.pipeline.split import (
-    as_one_f_one_b,
-    as_zero_bubble,
-    check_schedule,
-    iteration_ns,
-    lower_bound_ns,
-    peak_bytes,
-)
+from tangram_opt.pipeline.split import check_schedule, iteration_ns, lower_bound_ns, peak_bytes
+from tangram_opt.pipeline.split_schedules import as_one_f_one_b, as_zero_bubble
 
 
 @st.composite
