@@ -6,11 +6,12 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
+from ortools.sat.python import cp_model
 
-from formulations.schedule_cpsat import Model, ScheduleSolver
+from formulations.schedule_cpsat import Model, ScheduleSolver, build
 from tangram_opt import solve
 from tangram_opt.backend import SolveOptions
 from tangram_opt.data.schedule import ScheduleProblem, SplitSchedule, SplitStage
@@ -86,6 +87,37 @@ def by_brute_force(problem: ScheduleProblem) -> int:
     return min(time for time in times if time is not None)
 
 
+def possible_without_barrier(problem: ScheduleProblem, chosen: tuple[tuple[Pass, ...], ...], time: int) -> bool:
+    """Whether the passes can run in given orders with no stage busy for longer than a time: longest paths."""
+    last = len(problem.stages) - 1
+    arcs = []
+    for s, (order, stage) in enumerate(zip(chosen, problem.stages, strict=True)):
+        duration = {"F": stage.forward_ns, "B": stage.input_gradient_ns, "W": stage.weight_gradient_ns}
+        arcs += [((s, one), (s, two), duration[one[0]]) for one, two in pairwise(order)]
+        arcs.append(((s, order[-1]), (s, order[0]), duration[order[-1][0]] + stage.sync_ns - time))
+        if s < last:
+            turns, hop = range(problem.micro_batches), problem.transfer_ns[s]
+            behind = problem.stages[s + 1].input_gradient_ns
+            arcs += [((s, ("F", m)), (s + 1, ("F", m)), stage.forward_ns + hop) for m in turns]
+            arcs += [((s + 1, ("B", m)), (s, ("B", m)), behind + hop) for m in turns]
+    start = dict.fromkeys((node for arc in arcs for node in arc[:2]), 0)
+    for _ in range(len(start) + 1):
+        late = [(two, start[one] + length) for one, two, length in arcs if start[one] + length > start[two]]
+        if not late:
+            return True
+        for node, at in late:
+            start[node] = max(start[node], at)
+    return False
+
+
+def by_brute_force_without_barrier(problem: ScheduleProblem, known: int) -> int:
+    fitting = [[order for order in orders(problem.micro_batches) if fits(stage, order)] for stage in problem.stages]
+    best = known
+    while any(possible_without_barrier(problem, chosen, best - 1) for chosen in product(*fitting)):
+        best -= 1
+    return best
+
+
 def drawn(seed: int) -> ScheduleProblem:
     rng = random.Random(seed)
     p, n = rng.choice([(1, 3), (2, 2), (2, 2), (2, 3), (3, 1), (3, 2)])
@@ -113,6 +145,14 @@ def test_optimum_equals_brute_force(seed: int) -> None:
     assert proven(problem).objective == by_brute_force(problem)
 
 
+@pytest.mark.parametrize("seed", range(25, 45))
+def test_optimum_without_a_barrier_equals_brute_force(seed: int) -> None:
+    problem = replace(drawn(seed), barrier=False)
+    optimum = proven(problem).objective
+    assert optimum is not None
+    assert by_brute_force_without_barrier(problem, optimum + 2) == optimum
+
+
 def equal_passes(p: int, n: int, limit: int, *, barrier: bool) -> ScheduleProblem:
     stages = (SplitStage(10, 10, 10, 0, 1, 1, limit),) * p
     return ScheduleProblem("equal", stages, (0,) * (p - 1), n, barrier=barrier)
@@ -128,6 +168,14 @@ def test_zero_bubble_schedules_are_found_where_they_exist(p: int, n: int) -> Non
     )
     assert proven(equal_passes(p, n, p, barrier=False)).objective == work + (p - 1) * 10
     assert proven(equal_passes(p, n, 2 * p - 1, barrier=False)).objective == work
+
+
+def test_without_a_barrier_back_stages_may_end_later_than_an_iteration_after_the_start() -> None:
+    # In 240 ns the last of four stages must start 30 ns after the first one, and ends 30 ns after it.
+    built = build(equal_passes(4, 8, 7, barrier=False), 240)
+    solver = cp_model.CpSolver()
+    assert solver.solve(built.model) == cp_model.OPTIMAL
+    assert solver.value(built.weight_gradient[3][-1]) + 10 >= 270
 
 
 def test_with_a_barrier_the_last_stage_still_waits_for_the_first_micro_batch() -> None:

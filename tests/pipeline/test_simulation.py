@@ -41,6 +41,13 @@ def test_every_start_equals_the_event_simulation_with_any_depths_and_links(pipe:
     agrees(pipe)
 
 
+@given(pipelines(largest=9, any_depths=True))
+def test_transfers_that_would_be_ready_at_once_are_served_activations_first(pipe: Pipeline) -> None:
+    # At equal passes the activations of boundary 2 and the gradients of boundary 0 are ready at the same ticks.
+    if pipe.stages > 3:
+        agrees(replace(pipe, links=(Link("nic", (2,), (0,)),)))
+
+
 @given(pipelines(any_depths=True), st.data())
 def test_many_pipelines_at_once_equal_one_by_one(pipe: Pipeline, data: st.DataObject) -> None:
     shuffled = [
