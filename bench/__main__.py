@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from bench import campaign, composition, planning
+from bench import campaign, composition, pipeline, planning
 
 
 def main() -> None:
@@ -19,6 +19,8 @@ def main() -> None:
     compared = benches.add_parser("campaign", help=campaign.__doc__)
     campaign.add_arguments(compared)
     compared.set_defaults(run=campaign.run)
+    piped = benches.add_parser("pipeline", help=pipeline.__doc__)
+    piped.set_defaults(run=lambda _: pipeline.run())
     arguments = parser.parse_args()
     arguments.run(arguments)
 

@@ -7,7 +7,7 @@ from math import ceil
 from typing import Any, Final
 
 from formulations.linear import LinearModel
-from formulations.search import Found, Search
+from formulations.search import BaseSearch, Found, Search
 from tangram_opt.errors import InputError
 
 LARGEST: Final = 1 << 53
@@ -112,7 +112,7 @@ def solve_cpsat(
 def run_cpsat(
     model: Any,
     solver: Any,
-    search: Search,
+    search: BaseSearch,
     on_solution: Callable[[Any], object],
     on_bound: Callable[[float], object],
 ) -> Any:
@@ -145,7 +145,7 @@ def run_cpsat(
 
     refused = model.validate()
     if refused:
-        raise InputError(f"problem {search.problem.name!r}: CP-SAT refuses the model: {refused.splitlines()[0]}")
+        raise InputError(f"problem {search.name!r}: CP-SAT refuses the model: {refused.splitlines()[0]}")
 
     class Listener(cp_model.CpSolverSolutionCallback):
         def on_solution_callback(self) -> None:
@@ -163,7 +163,7 @@ def run_cpsat(
     return status if search.run(run, solver.stop_search) else cp_model.UNKNOWN
 
 
-def _set_parameters(parameters: Any, search: Search) -> None:
+def _set_parameters(parameters: Any, search: BaseSearch) -> None:
     options = search.options
     parameters.num_workers = options.threads
     parameters.random_seed = options.seed

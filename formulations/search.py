@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock, Thread
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 
 from tangram_opt.backend import Progress, SolveOptions
 from tangram_opt.composition.evaluation import check, evaluate
@@ -35,23 +35,23 @@ class Found:
     infeasible: bool = False
 
 
-class Search:
-    """The search for the best composition of a problem.
+class BaseSearch:
+    """A search of whatever kind: how long it may take, who listens, and the best values so far.
 
     Parameters
     ----------
-    problem : CompositionProblem
-        The problem.
+    name : str
+        Name of the problem.
     options : SolveOptions
         Limits, and who listens.
     """
 
-    def __init__(self, problem: CompositionProblem, options: SolveOptions) -> None:
-        self.problem = problem
+    def __init__(self, name: str, options: SolveOptions) -> None:
+        self.name = name
         self.options = options
         self.start = monotonic()
         self.interrupted = False
-        self.best: Composition | None = None
+        self.best: Any = None
         self.objective_ns: int | None = None
         self.bound_ns: int | None = None
         self._fault: BaseException | None = None
@@ -72,18 +72,13 @@ class Search:
         """Whether the search should end."""
         return self.interrupted or self.left_s == 0
 
-    def offer(self, composition: Composition) -> int:
-        """Take note of a composition; return its iteration time by solver-free evaluation."""
-        violations = check(self.problem, composition)
-        if violations:
-            raise RuntimeError(f"a solution of {self.problem.name!r} is not allowed: {violations[0]}")
-        objective_ns = evaluate(self.problem, composition).objective_ns
+    def take(self, solution: Any, objective_ns: int) -> None:
+        """Take note of a checked solution and its value."""
         with self._lock:
             if self.objective_ns is not None and objective_ns >= self.objective_ns:
-                return objective_ns
-            self.best, self.objective_ns = composition, objective_ns
+                return
+            self.best, self.objective_ns = solution, objective_ns
         self._report()
-        return objective_ns
 
     def prove(self, bound_ns: int | None) -> None:
         """Take note of a lower bound; None proves nothing."""
@@ -141,3 +136,30 @@ class Search:
     def _report(self) -> None:
         if self.options.on_progress is not None:
             self.options.on_progress(Progress(self.objective_ns, self.bound_ns, self.elapsed_s))
+
+
+class Search(BaseSearch):
+    """The search for the best composition of a problem.
+
+    Parameters
+    ----------
+    problem : CompositionProblem
+        The problem.
+    options : SolveOptions
+        Limits, and who listens.
+    """
+
+    best: Composition | None
+
+    def __init__(self, problem: CompositionProblem, options: SolveOptions) -> None:
+        super().__init__(problem.name, options)
+        self.problem = problem
+
+    def offer(self, composition: Composition) -> int:
+        """Take note of a composition; return its iteration time by solver-free evaluation."""
+        violations = check(self.problem, composition)
+        if violations:
+            raise RuntimeError(f"a solution of {self.problem.name!r} is not allowed: {violations[0]}")
+        objective_ns = evaluate(self.problem, composition).objective_ns
+        self.take(composition, objective_ns)
+        return objective_ns

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from tangram_opt.backend import Backend, Problem, Progress, SolveOptions
 from tangram_opt.data.composition import CompositionProblem
+from tangram_opt.data.schedule import ScheduleProblem
 from tangram_opt.errors import InputError
 from tangram_opt.result import Result
 from tangram_opt.spelling import did_you_mean
@@ -113,11 +114,11 @@ def solve(
     parameters: Mapping[str, Any] | None = None,
     on_model: Callable[[Any], None] | None = None,
 ) -> Result[Any]:
-    """Solve an islands problem or a composition problem.
+    """Solve an islands problem, a composition problem or a schedule problem.
 
     Parameters
     ----------
-    problem : IslandsProblem or CompositionProblem
+    problem : IslandsProblem or CompositionProblem or ScheduleProblem
         What to solve.
     solver : str
         Name of a backend; ``auto`` takes the one that suits the kind of problem.
@@ -127,7 +128,7 @@ def solve(
         Seconds after which the best solution so far is returned; None for no limit.
     threads, seed : int
         Worker threads and random seed, for backends that use them.
-    hint : Partition or Composition or None
+    hint : Partition or Composition or SplitSchedule or None
         A solution to start from, for backends that can.
     on_progress : callable or None
         Called with :class:`Progress` from time to time.
@@ -141,7 +142,7 @@ def solve(
     Returns
     -------
     Result
-        Of a Partition or of a Composition.
+        Of a Partition, of a Composition or of a SplitSchedule.
 
     Raises
     ------
@@ -174,6 +175,8 @@ def solve(
 
 
 def _suited(problem: Problem) -> str:
+    if isinstance(problem, ScheduleProblem):
+        return "cpsat-schedule"
     return "dp" if isinstance(problem, CompositionProblem) else "agglomerative"
 
 

@@ -15,6 +15,8 @@ from tangram_opt import composition, islands
 from tangram_opt.backend import Problem
 from tangram_opt.crosscheck.runs import Answer, Run
 from tangram_opt.data.composition import CompositionProblem
+from tangram_opt.data.schedule import ScheduleProblem
+from tangram_opt.pipeline.split import check_schedule, iteration_ns
 from tangram_opt.result import Outcome, Result
 
 
@@ -57,7 +59,7 @@ def contradictions(problem: Problem, answered: Sequence[tuple[Run, Answer]]) -> 
 
     Parameters
     ----------
-    problem : IslandsProblem or CompositionProblem
+    problem : IslandsProblem or CompositionProblem or ScheduleProblem
         The problem.
     answered : sequence of (Run, Answer)
         Runs on this problem. Those that ran out of time say nothing, and contradict nothing.
@@ -112,5 +114,8 @@ def _worth(problem: Problem, solution: Any) -> int | str:
     if isinstance(problem, CompositionProblem):
         violations = composition.check(problem, solution)
         return violations[0] if violations else composition.evaluate(problem, solution).objective_ns
+    if isinstance(problem, ScheduleProblem):
+        violations = check_schedule(problem, solution)
+        return violations[0] if violations else iteration_ns(problem, solution)
     violations = islands.check(problem, solution)
     return violations[0] if violations else len(solution.islands)

@@ -23,8 +23,6 @@ from typing import Any, Final
 
 from tangram_opt import solvers
 from tangram_opt.backend import Backend, Problem, SolveOptions
-from tangram_opt.crosscheck.smallest import SMALLEST
-from tangram_opt.data.island import IslandsProblem
 from tangram_opt.interrupts import interrupts_blocked
 from tangram_opt.result import Result
 

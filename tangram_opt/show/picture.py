@@ -1,12 +1,15 @@
-"""A training plan as a picture file."""
+"""A training plan, and its iteration, as picture files."""
 
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tangram_opt.data.plan import Plan
 from tangram_opt.errors import InputError
+from tangram_opt.pipeline import Analysis
 
 SUFFIXES = (".png", ".svg")
 
@@ -26,13 +29,31 @@ def draw_plan(plan: Plan, path: Path) -> None:
     InputError
         If the suffix is another one, the file cannot be written, or matplotlib is not installed.
     """
+    _check(path)
+    from tangram_opt.show.figure import plan_figure
+
+    _save(lambda: plan_figure(plan), path)
+
+
+def draw_simulation(plan: Plan, analysis: Analysis, path: Path) -> None:
+    """Draw the timeline of the pipeline and what its stages do with the time; see :func:`draw_plan`."""
+    _check(path)
+    from tangram_opt.show.simulation_figure import simulation_figure
+
+    _save(lambda: simulation_figure(plan, analysis), path)
+
+
+def _check(path: Path) -> None:
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"{path}: suffix {path.suffix!r}, expected {' or '.join(SUFFIXES)} for a picture")
     if importlib.util.find_spec("matplotlib") is None:
         raise InputError("pictures need matplotlib, which is not installed: pip install 'tangram-opt[plot]'")
+
+
+def _save(draw: Callable[[], Any], path: Path) -> None:
     from tangram_opt.show.figure import save_figure
 
     try:
-        save_figure(plan, path)
+        save_figure(draw, path)
     except OSError as error:
         raise InputError(f"{path}: the picture cannot be written ({error.strerror or error})") from error
