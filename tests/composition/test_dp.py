@@ -264,8 +264,8 @@ def test_both_ways_to_the_least_sum_agree_where_the_order_is_free(problem):
     table = option_table(problem)
     answers = set()
     for way in (OrderFree, Sequences) if order_is_free(table) else ():
-        relaxed = way(table).relax(way.free(table))
-        found = way(table).search(relaxed, IMPOSSIBLE // 2, 10**6, lambda: False)
+        relaxed = way(table, 0).relax(way.free(table))
+        found = way(table, 0).search(relaxed, IMPOSSIBLE // 2, 10**6, lambda: False)
         assert found.floor_ns == IMPOSSIBLE
         assert relaxed.bound_ns <= found.sum_ns
         answers.add(found.sum_ns)

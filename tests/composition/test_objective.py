@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tangram_opt.composition.objective import closed_form_ns, closed_form_of_parts_ns
+from tangram_opt.composition.objective import closed_form_ns, iteration_of_parts_ns
 
 
 def test_the_paper_form_of_three_stages_by_hand():
@@ -22,5 +22,5 @@ def test_one_micro_batch_has_no_steady_state():
 @given(st.lists(st.tuples(*[st.integers(0, 50)] * 4), min_size=2, max_size=2), st.integers(1, 9))
 def test_it_increases_in_every_part(parts, n):
     low, high = ([pick(a, b) for a, b in zip(*parts, strict=True)] for pick in (min, max))
-    values = [closed_form_of_parts_ns(n, *high[:i], *low[i:3]) for i in range(4)]
+    values = [iteration_of_parts_ns(n, *high[:i], *low[i:3]) for i in range(4)]
     assert all(a <= b for a, b in pairwise(values))
