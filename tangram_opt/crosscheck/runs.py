@@ -243,9 +243,7 @@ def _serve(connection: Connection) -> None:
             return
         if (run.solver, run.formulation) not in warm:
             # Backends load their libraries when they first solve: that is not the time of this problem.
-            make(
-                replace(run, problem=SMALLEST["islands" if isinstance(run.problem, IslandsProblem) else "composition"])
-            )
+            make(replace(run, problem=smallest_like(run.problem)))
             warm.add((run.solver, run.formulation))
         connection.send(make(run))
 
