@@ -59,7 +59,11 @@ class CompositionSolver:
 
     def unsupported(self, problem: Problem) -> str | None:
         """Say why it cannot take a problem."""
-        return None if isinstance(problem, CompositionProblem) else "it solves composition problems only"
+        if not isinstance(problem, CompositionProblem):
+            return "it solves composition problems only"
+        if problem.objective == "period" and "sweep" not in self.formulation_names:
+            return "it does not minimise the period form, which takes a sequence of models"
+        return None
 
     def formulations(self, problem: Problem) -> tuple[str, ...]:
         """Name the formulations that are exact for a problem, strongest first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -41,8 +42,13 @@ def solve(
     ],
     solver: Solver = "auto",
     objective: Annotated[
-        Literal["closed"], typer.Option("--objective", help="Of a composition: the closed form of the iteration time.")
-    ] = "closed",
+        Literal["closed", "period"] | None,
+        typer.Option(
+            "--objective",
+            help="By which form the iteration time of a composition is minimised; what the file says unless given.",
+            show_default=False,
+        ),
+    ] = None,
     formulation: Formulation = "auto",
     parameters: Parameters = None,
     time_limit: TimeLimit = None,
@@ -55,6 +61,10 @@ def solve(
     """Solve an instance; the file says which kind it is."""
     check_writable(output)
     problem = documents.load_instance(instance)
+    if objective is not None:
+        if not isinstance(problem, CompositionProblem):
+            raise InputError(f"{instance}: --objective is for composition problems, it is of kind {kind_of(problem)}")
+        problem = replace(problem, objective=objective)
     result: Result[Any]
     if isinstance(problem, PlanningProblem):
         if formulation != "auto" or parameters:
@@ -65,7 +75,6 @@ def solve(
         result = make_plan(problem, workers=workers, time_limit_s=time_limit, solver=solver, threads=threads, seed=seed)
     else:
         options = {
-            "objective": objective,
             "formulation": formulation,
             "parameters": parameter_values(parameters),
             "time_limit": time_limit,

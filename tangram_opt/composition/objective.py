@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Final
 
-from tangram_opt.data.composition import Objective
+from tangram_opt.data.composition import CompositionProblem, Objective, Option
 from tangram_opt.pipeline import period_ns
 
 OBJECTIVES: Final[tuple[Objective, ...]] = ("closed", "period")
@@ -66,3 +66,14 @@ def iteration_of_parts_ns(micro_batches: int, slowest_ns: int, sum_ns: int, sync
     It increases in every part, so lower bounds of the parts give a lower bound of the iteration time.
     """
     return (micro_batches - 1) * slowest_ns + sum_ns + sync_ns
+
+
+def has_transfers(problem: CompositionProblem) -> bool:
+    """Tell whether any transfer takes time: where none does, the period is the time of the slowest stage."""
+    inner = any(time for option in problem.options for time in option.inner_transfers_ns)
+    return inner or any(time for row in problem.transfer_ns for time in row)
+
+
+def own_slowest_ns(option: Option) -> int:
+    """Period of an option alone, rounded up; that of a pipeline it is part of is not below it."""
+    return whole_period_ns([stage.time_ns for stage in option.stages], option.inner_transfers_ns)

@@ -10,10 +10,12 @@ judged beforehand, by its own period.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
 from tangram_opt.composition.table import Ints, OptionTable
+from tangram_opt.data.composition import Option
 
 
 @dataclass(frozen=True)
@@ -52,3 +54,12 @@ def potentials(table: OptionTable, period_ns: int) -> Potentials:
         tail=(table.back_ns - due).max(axis=1),
         through=table.sum_ns - period_ns * table.stages,
     )
+
+
+def potential(option: Option, period_ns: int) -> tuple[int, int, int]:
+    """Head, tail and through of one option; see :func:`potentials`."""
+    excess = [stage.time_ns - period_ns for stage in option.stages]
+    both_ways = [2 * time for time in option.inner_transfers_ns]
+    head = max(accumulate(map(sum, zip(excess, [0, *both_ways], strict=True))))
+    tail = max(accumulate(map(sum, zip(excess[::-1], [0, *both_ways[::-1]], strict=True))))
+    return head, tail, sum(excess) + sum(both_ways)

@@ -14,9 +14,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tangram_opt.composition.objective import iteration_of_parts_ns, whole_period_ns
+from tangram_opt.composition.objective import (
+    has_transfers,
+    iteration_of_parts_ns,
+    own_slowest_ns,
+    whole_period_ns,
+)
 from tangram_opt.composition.placement import depth_limit, positions
-from tangram_opt.data.composition import CompositionProblem, Option, SignatureRun
+from tangram_opt.data.composition import CompositionProblem, SignatureRun
 from tangram_opt.errors import InputError
 
 Ints = NDArray[np.int64]
@@ -145,7 +150,7 @@ def option_table(problem: CompositionProblem) -> OptionTable:
     uniform: list[int] = []
     signatures = {signature: i for i, signature in enumerate(dict.fromkeys(problem.signatures))}
     rows = []
-    by_period = problem.objective == "period" and _has_transfers(problem)
+    by_period = problem.objective == "period" and has_transfers(problem)
     for index, option in enumerate(problem.options):
         if option.atoms not in slices:
             slices[option.atoms] = len(slices)
@@ -167,7 +172,7 @@ def option_table(problem: CompositionProblem) -> OptionTable:
                 len(option.stages),
                 problem.length if limit is None else min(limit, problem.length),
                 option.sum_ns,
-                _own_slowest_ns(option) if by_period else option.bottleneck_ns,
+                own_slowest_ns(option) if by_period else option.bottleneck_ns,
                 option.sync_ns,
                 uniform[piece],
             )
@@ -243,16 +248,6 @@ def undominated(table: OptionTable, costs: tuple[Ints, ...]) -> Ints:
             break
         kept[step:] &= ~(same & (criteria[:, :-step] <= criteria[:, step:]).all(axis=0))
     return np.sort(order[kept])
-
-
-def _has_transfers(problem: CompositionProblem) -> bool:
-    """Whether any transfer takes time: where none does, the period is the time of the slowest stage."""
-    inner = any(time for option in problem.options for time in option.inner_transfers_ns)
-    return inner or any(time for row in problem.transfer_ns for time in row)
-
-
-def _own_slowest_ns(option: Option) -> int:
-    return whole_period_ns([stage.time_ns for stage in option.stages], option.inner_transfers_ns)
 
 
 def _stretches(problem: CompositionProblem, options: Sequence[int]) -> tuple[Ints, Ints]:
