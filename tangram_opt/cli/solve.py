@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from tangram_opt.cli.answer import give_answer
 from tangram_opt.cli.options import (
     AsJson,
     Formulation,
+    Objective,
     Output,
     Parameters,
     Seed,
@@ -41,14 +42,7 @@ def solve(
         typer.Argument(metavar="INSTANCE", help="An islands, composition or planning problem.", show_default=False),
     ],
     solver: Solver = "auto",
-    objective: Annotated[
-        Literal["closed", "period"] | None,
-        typer.Option(
-            "--objective",
-            help="By which form the iteration time of a composition is minimised; what the file says unless given.",
-            show_default=False,
-        ),
-    ] = None,
+    objective: Objective = None,
     formulation: Formulation = "auto",
     parameters: Parameters = None,
     time_limit: TimeLimit = None,
@@ -62,8 +56,8 @@ def solve(
     check_writable(output)
     problem = documents.load_instance(instance)
     if objective is not None:
-        if not isinstance(problem, CompositionProblem):
-            raise InputError(f"{instance}: --objective is for composition problems, it is of kind {kind_of(problem)}")
+        if isinstance(problem, IslandsProblem):
+            raise InputError(f"{instance}: an islands problem, --objective is for composition and planning problems")
         problem = replace(problem, objective=objective)
     result: Result[Any]
     if isinstance(problem, PlanningProblem):

@@ -20,7 +20,8 @@ from tangram_opt.composition.order_free import OrderFree, order_is_free
 from tangram_opt.composition.potentials import potentials
 from tangram_opt.composition.prices import Found, Way
 from tangram_opt.composition.sequences import Sequences
-from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable, undominated
+from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable, option_table, undominated
+from tangram_opt.data.composition import CompositionProblem
 
 _WIDTH: Final = 256
 """Labels per layer in a first search."""
@@ -285,6 +286,27 @@ class BoxSearch:
         else:
             return [box]
         return [part for half in parts if (part := self.shrink(half)) is not None]
+
+
+def quick_bound_ns(problem: CompositionProblem) -> int:
+    """Bound the iteration time of any composition from below, in about the time of reading the problem.
+
+    Parameters
+    ----------
+    problem : CompositionProblem
+        The problem.
+
+    Returns
+    -------
+    int
+        Nanoseconds; :data:`.table.IMPOSSIBLE` where it finds out that there is no composition.
+    """
+    search = BoxSearch(option_table(problem), Best(), lambda: False, lambda: None)
+    if not search.open:
+        return IMPOSSIBLE
+    root = search.open[0]
+    relaxed = search.way(search.table, root.theta_high).relax(root.price_ns)
+    return max(search.with_sum(root, relaxed.bound_ns).bound_ns, root.bound_ns)
 
 
 def least_threshold(table: OptionTable, cost: Ints) -> int | None:

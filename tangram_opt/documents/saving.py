@@ -15,8 +15,8 @@ from tangram_opt.errors import InputError
 LINE_WIDTH: Final = 110
 ONE_LINE_ITEMS: Final = frozenset({"options"})
 """Lists whose entries stay on one line each: a composition problem has thousands of options."""
-LEFT_OUT: Final = {"objective": "closed"}
-"""Fields that came later, and the default with which they are left out: files of before stay as they are."""
+LEFT_OUT: Final = {"composition-problem": {"objective": "closed"}}
+"""Fields that came later, by kind, and the default with which they are left out: files of before stay as they are."""
 
 
 def dumps(value: Any) -> str:
@@ -40,7 +40,8 @@ def dumps(value: Any) -> str:
     for kind, cls in CLASSES.items():
         if type(value) is cls:
             body = class_adapter(kind).dump_python(value, mode="json")
-            body = {key: item for key, item in body.items() if key not in LEFT_OUT or item != LEFT_OUT[key]}
+            default = LEFT_OUT.get(kind, {})
+            body = {key: item for key, item in body.items() if key not in default or item != default[key]}
             return _pretty({"format": FORMAT_PREFIX + kind, "version": VERSION} | body, 0) + "\n"
     raise TypeError(f"{type(value).__name__} has no kind of document")
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final
 
 from tangram_opt.backend import Progress
+from tangram_opt.composition.exact import quick_bound_ns
 from tangram_opt.data.composition import Composition, CompositionProblem
 from tangram_opt.data.island import IslandsProblem
 from tangram_opt.data.planning import PlanningProblem
@@ -69,6 +70,8 @@ class Search:
         Island classes with their members.
     trials : tuple of Trial
         One per micro-batch size for which any slice has a plan.
+    ruled_out : tuple of Workload
+        Those whose bound is no better than the best trial, so that they needed no solver.
     best : Trial
         The one with the shortest iteration.
     composition_problem : CompositionProblem
@@ -87,6 +90,7 @@ class Search:
     parallelizer: Parallelizer
     groups: tuple[IslandGroup, ...]
     trials: tuple[Trial, ...]
+    ruled_out: tuple[Workload, ...]
     best: Trial
     composition_problem: CompositionProblem
     complete: bool
@@ -191,6 +195,7 @@ def search(
         parallelizer=parallelizer,
         groups=groups,
         trials=tuple(compose.trials),
+        ruled_out=tuple(compose.ruled_out),
         best=compose.best,
         composition_problem=compose.best_problem,
         complete=complete,
@@ -223,6 +228,7 @@ class _Composer:
             solve, solver=solver, time_limit=time_limit_s, threads=threads, seed=seed, on_progress=on_progress
         )
         self.trials: list[Trial] = []
+        self.ruled_out: list[Workload] = []
         self.best: Trial | None = None
         self.best_problem: CompositionProblem | None = None
         self.elapsed_s = 0.0
@@ -235,6 +241,11 @@ class _Composer:
         problem = composition_problem(
             self.problem.name, self.problem.model, self.groups, self.links_bytes_per_s, workload, answers
         )
+        problem = replace(problem, objective=self.problem.objective)
+        if self.best is not None and (bound_ns := quick_bound_ns(problem)) >= (self.best.result.objective or bound_ns):
+            self.ruled_out.append(workload)
+            self.elapsed_s += time.perf_counter() - started
+            return
         trial = Trial(workload, len(problem.options), self.solve(problem))
         self.trials.append(trial)
         objective = trial.result.objective

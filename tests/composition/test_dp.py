@@ -70,6 +70,26 @@ def test_it_finds_what_brute_force_finds_where_the_order_is_free(problem):
     agrees_with_brute_force(problem)
 
 
+@settings(max_examples=300, deadline=None)
+@given(problems(objective="period"))
+def test_it_finds_what_brute_force_finds_by_the_period(problem):
+    agrees_with_brute_force(problem)
+
+
+@some
+@given(problems())
+def test_the_period_form_is_never_below_the_closed_form_and_equals_it_without_transfers(problem):
+    closed, period = optimum(problem), optimum(replace(problem, objective="period"))
+    assert (closed is None) == (period is None)
+    assert closed is None or closed <= period
+    free = replace(
+        problem,
+        options=tuple(replace(o, inner_transfers_ns=(0,) * len(o.inner_transfers_ns)) for o in problem.options),
+        transfer_ns=tuple((0,) * len(row) for row in problem.transfer_ns),
+    )
+    assert optimum(free) == optimum(replace(free, objective="period"))
+
+
 def agrees_with_brute_force(problem):
     result = solve(problem)
     expected = brute_force(problem)
