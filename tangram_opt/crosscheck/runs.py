@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from tangram_opt import solvers
 from tangram_opt.backend import Backend, Problem, SolveOptions
+from tangram_opt.crosscheck.smallest import smallest_like
 from tangram_opt.interrupts import interrupts_blocked
 from tangram_opt.result import Result
 
