@@ -1,0 +1,33 @@
+"""Small islands problems for property tests: ties, zeros, asymmetry, tiers, slack and caps."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from tangram_opt.data.cluster import Cluster, Gpu, MatrixNetwork, Node, TierNetwork
+from tangram_opt.data.island import IslandsProblem, Tolerances
+
+SLACKS = (0.0, 0.0, 0.1, 0.25, 1.0)
+
+
+@st.composite
+def problems(draw: st.DrawFn, most: int = 6) -> IslandsProblem:
+    size = draw(st.integers(1, most))
+    values = st.sampled_from(draw(st.sampled_from([(100,), (100, 110, 120, 121, 144)])))
+    compute = st.sampled_from([100, 110, 120, 121, 144])
+    nodes = []
+    for i in range(size):
+        gpus, bandwidth = draw(st.sampled_from([1, 2, 2, 2])), draw(values)
+        links = tuple(tuple(0 if a == b else bandwidth for b in range(gpus)) for a in range(gpus))
+        nodes.append(Node(f"n{i}", Gpu("G", 1000, draw(compute), draw(values), 1, 1), gpus, links))
+    network: MatrixNetwork | TierNetwork
+    if draw(st.booleans()):
+        entry = st.integers(draw(st.integers(0, 1)), draw(st.integers(1, 9)))
+        network = MatrixNetwork(tuple(tuple(0 if i == j else draw(entry) for j in range(size)) for i in range(size)))
+    else:
+        bandwidths = tuple(sorted(draw(st.lists(st.integers(0, 9), min_size=3, max_size=3))))
+        place = st.sampled_from(["x", "y"])
+        network = TierNetwork(bandwidths, tuple((draw(place), draw(place)) for _ in range(size)))
+    fast = draw(st.sampled_from([None, None, 3, 5]))
+    tolerances = Tolerances(network=draw(st.sampled_from(SLACKS)), fast_link_bytes_per_s=fast)
+    return IslandsProblem("p", Cluster("c", tuple(nodes), network), tolerances)
