@@ -6,30 +6,25 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from formulations.composition_solvers import CompositionSolver, Model, open_model
+from formulations.composition_solvers import CompositionSolver
 from formulations.export import write_highs
+from formulations.islands_solvers import IslandsSolver
+from formulations.library import Formulated, LibraryBackend, LinearLibrary, open_model
 from formulations.linear_highs import solve_highs
 from formulations.search import Found, Search
-from tangram_opt.data.composition import CompositionProblem
+from tangram_opt.backend import Problem
 
 
-class HighsSolver(CompositionSolver):
-    """Composition problems as mixed-integer linear models."""
+class HighsLibrary(LinearLibrary):
+    """HiGHS, through highspy."""
 
     name = "highs"
-    summary = "HiGHS (MILP) on deadline, sweep, circuit or arc-flow models, proves its answers"
     library = "highspy"
-    formulation_names = ("deadline", "sweep", "circuit", "arc-flow")
-    export_formats = ("lp", "mps")
-
-    def export(self, problem: CompositionProblem, formulation: str, file_format: str, path: Path) -> None:
-        """Write a model as an LP or MPS file."""
-        write_highs(self, problem, formulation, file_format, path)
 
     def solve_linear(
         self,
-        model: Model,
-        search: Search,
+        model: Formulated,
+        search: Search[Any, Any],
         start: Sequence[int] | None,
         on_values: Callable[[Sequence[int]], object],
         on_bound: Callable[[int], object],
@@ -40,3 +35,24 @@ class HighsSolver(CompositionSolver):
             open_model(search, model, highs, variables)
 
         return solve_highs(model.linear, search, start, on_values, on_bound, before)
+
+
+class HighsIslands(HighsLibrary, IslandsSolver):
+    """Islands problems in HiGHS."""
+
+
+class HighsComposition(HighsLibrary, CompositionSolver):
+    """Composition problems in HiGHS."""
+
+
+class HighsSolver(HighsLibrary, LibraryBackend):
+    """Problems as mixed-integer linear models."""
+
+    summary = "HiGHS (MILP) on models of islands and of compositions, proves its answers"
+    export_formats = ("lp", "mps")
+    composition = HighsComposition()
+    islands = HighsIslands()
+
+    def export(self, problem: Problem, formulation: str, file_format: str, path: Path) -> None:
+        """Write a model as an LP or MPS file."""
+        write_highs(self, problem, formulation, file_format, path)

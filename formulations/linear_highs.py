@@ -128,7 +128,7 @@ def _in_units(linear: LinearModel, cost_unit: int, columns: Sequence[int], rows:
 
 def solve_highs(
     linear: LinearModel,
-    search: Search,
+    search: Search[Any, Any],
     start: Sequence[int] | None,
     on_values: Callable[[Sequence[int]], object],
     on_bound: Callable[[int], object],
@@ -188,7 +188,7 @@ def solve_highs(
 
 def _run(
     linear: LinearModel,
-    search: Search,
+    search: Search[Any, Any],
     start: Sequence[int] | None,
     on_values: Callable[[Sequence[int]], object],
     on_bound: Callable[[int], object],
@@ -234,7 +234,7 @@ def _run(
     return highs if search.run(highs.run, ask_to_stop) else None
 
 
-def _set_options(highs: Any, search: Search, settings: Mapping[str, Any]) -> None:
+def _set_options(highs: Any, search: Search[Any, Any], settings: Mapping[str, Any]) -> None:
     import highspy
 
     options = search.options

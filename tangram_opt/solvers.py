@@ -174,7 +174,7 @@ def solve(
 
 
 def _suited(problem: Problem) -> str:
-    return "dp" if isinstance(problem, CompositionProblem) else "agglomerative"
+    return "dp" if isinstance(problem, CompositionProblem) else "cpsat"
 
 
 def _entries() -> list[EntryPoint]:
