@@ -32,6 +32,12 @@ class Target:
     most_islands: int | None = None
     most_lost_flops_per_s: int | None = None
 
+    def cost(self, islands: int, lost_flops_per_s: int) -> int:
+        """What something costs that adds so many islands and loses so much compute."""
+        if self.most_islands is None:
+            return islands
+        return lost_flops_per_s if self.most_lost_flops_per_s is None else 0
+
 
 @dataclass(frozen=True, slots=True)
 class LevelFound:
@@ -83,10 +89,8 @@ class PartSearch:
     ----------
     value : PartitionValue or None
         Of the best islands.
-    fewest_islands : int
-        Proven bound of the first level.
-    least_lost_flops_per_s, fastest_link_bytes_per_s : int or None
-        Those of the others, as far as the levels before are proven.
+    fewest_islands, least_lost_flops_per_s, fastest_link_bytes_per_s : int
+        Proven bounds of the levels.
     infeasible : bool
         Whether there is proven to be no partition.
     """
@@ -97,24 +101,10 @@ class PartSearch:
         self.value: PartitionValue | None = None if groups is None else part.value(groups)
         self.on_better = on_better
         self.fewest_islands = part.strangers
-        self.least_lost_flops_per_s: int | None = None
-        self.fastest_link_bytes_per_s: int | None = None
+        # What the nodes of a block lose among themselves, and their slowest link, they have in every island.
+        self.least_lost_flops_per_s = sum(part.lost_with(block, block) for block in range(part.size))
+        self.fastest_link_bytes_per_s = min(block.slowest_link for block in part.blocks)
         self.infeasible = False
-
-    def run(self, solve: SolveLevel, stopped: Callable[[], bool], on_bound: Callable[[int], object]) -> None:
-        """Prove the levels one after the other, until one cannot be proven or the search is stopped.
-
-        Parameters
-        ----------
-        solve : callable
-            Solves a model.
-        stopped : callable
-            Whether to stop.
-        on_bound : callable
-            Called with bounds of the number of islands that a solver claims while it runs.
-        """
-        if not stopped() and self._prove_islands(solve, on_bound) and not stopped() and self._prove_lost(solve):
-            self._prove_link(solve, stopped)
 
     def improve(self, groups: Groups) -> None:
         """Take note of islands."""
@@ -125,35 +115,35 @@ class PartSearch:
             self.groups, self.value = groups, value
             self.on_better()
 
-    def _prove_islands(self, solve: SolveLevel, on_bound: Callable[[int], object]) -> bool:
+    def prove_islands(self, solve: SolveLevel, on_bound: Callable[[int], object]) -> None:
+        """Look for the fewest islands; `on_bound` hears of bounds that the solver claims while it runs."""
+        if self.value is not None and self.value.islands == self.fewest_islands:
+            return
+        found = self._solve(solve, self.part, Target(), self.groups, on_bound)
+        self.infeasible = found.infeasible
+        if found.bound is not None:
+            self.fewest_islands = max(self.fewest_islands, found.bound)
+
+    def prove_lost(self, solve: SolveLevel) -> None:
+        """Look for the least compute lost, if the number of islands is proven."""
         if self.value is None or self.value.islands > self.fewest_islands:
-            found = self._solve(solve, self.part, Target(), self.groups, on_bound)
-            self.infeasible = found.infeasible
+            return
+        if self.value.compute_lost_flops_per_s > self.least_lost_flops_per_s:
+            found = self._solve(solve, self.part, Target(self.value.islands), self.groups, lambda _: None)
             if found.bound is not None:
-                self.fewest_islands = max(self.fewest_islands, found.bound)
-        return self.value is not None and self.value.islands == self.fewest_islands
+                self.least_lost_flops_per_s = max(self.least_lost_flops_per_s, found.bound)
 
-    def _prove_lost(self, solve: SolveLevel) -> bool:
-        assert self.value is not None
-        # What the nodes of a block lose among themselves they lose in every island.
-        least = sum(self.part.lost_with(block, block) for block in range(self.part.size))
-        if self.value.compute_lost_flops_per_s > least:
-            target = Target(self.value.islands)
-            found = self._solve(solve, self.part, target, self.groups, lambda _: None)
-            if found.bound is not None:
-                least = max(least, found.bound)
-        self.least_lost_flops_per_s = least
-        return self.value.compute_lost_flops_per_s == least
-
-    def _prove_link(self, solve: SolveLevel, stopped: Callable[[], bool]) -> None:
-        assert self.value is not None
+    def prove_link(self, solve: SolveLevel, stopped: Callable[[], bool]) -> None:
+        """Look for the fastest slowest link, if the compute lost is proven."""
+        if self.value is None or self.value.compute_lost_flops_per_s != self.least_lost_flops_per_s:
+            return
         part, target = self.part, Target(self.value.islands, self.value.compute_lost_flops_per_s)
         both_ways = np.minimum(part.bandwidths, part.bandwidths.T)[np.triu(part.together, 1)]
-        fastest = min(block.slowest_link for block in part.blocks)
+        fastest = self.fastest_link_bytes_per_s
         if self.value.islands < part.size:
             fastest = min(fastest, int(both_ways.max()))
         candidates = sorted({fastest, *(int(bandwidth) for bandwidth in both_ways if bandwidth < fastest)})
-        while candidates and not stopped():
+        while not stopped():
             # Whether the middle one can be reached halves them.
             candidates = [each for each in candidates if self.value.slowest_link_bytes_per_s < each]
             if not candidates:

@@ -39,11 +39,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import gcd
 
 import numpy as np
 
 from formulations.islands_levels import Target
+from formulations.islands_limits import limit_islands, limit_lost
 from formulations.linear import LinearModel
 from tangram_opt.islands.bandwidths import reach
 from tangram_opt.islands.closure import bits
@@ -101,6 +101,11 @@ class Reasons:
     near: Mapping[tuple[int, int], int]
 
 
+def not_exact(part: Part) -> str | None:  # noqa: ARG001 (the same question for all formulations)
+    """It applies to every part."""
+    return None
+
+
 def reasons(part: Part) -> Reasons:
     """Find out who can be in whose island, and the direct reasons of (C3)."""
     members = tuple(
@@ -137,9 +142,9 @@ def representatives(part: Part, target: Target) -> Representatives:
         The model.
     """
     data = reasons(part)
-    model = LinearModel()
+    model = LinearModel(tight=True)
     x = {
-        (u, r): model.add_binary(f"x_{u}_{r}", _cost(part, target, u, r))
+        (u, r): model.add_binary(f"x_{u}_{r}", target.cost(int(u == r), part.lost_with(r, u)))
         for r, members in enumerate(data.members)
         for u in members
     }
@@ -157,13 +162,8 @@ def representatives(part: Part, target: Target) -> Representatives:
         for u, v, w in joined:
             terms = {x[u, r]: 1, x[v, r]: 1, x[w, r]: -1, x[r, r]: -1}
             model.add_row(f"joined_{r}_{u}_{v}_{w}", terms, upper=0)
-    if target.most_islands is not None:
-        model.add_row("islands", {x[r, r]: 1 for r in range(part.size)}, upper=target.most_islands)
-    if target.most_lost_flops_per_s is not None:
-        lost = {index: part.lost_with(r, u) for (u, r), index in x.items()}
-        unit = gcd(*lost.values()) or 1
-        most = target.most_lost_flops_per_s // unit
-        model.add_row("lost", {index: each // unit for index, each in lost.items()}, upper=most)
+    limit_islands(model, target, (x[r, r] for r in range(part.size)))
+    limit_lost(model, target, {index: part.lost_with(r, u) for (u, r), index in x.items()})
     return Representatives(part, model, x)
 
 
@@ -220,12 +220,6 @@ def cliques(blocks: Sequence[int], apart: Mapping[int, set[int]]) -> Iterator[li
                     clique.append(w)
             covered.update((min(a, b), max(a, b)) for a in clique for b in clique if a < b)
             yield sorted(clique)
-
-
-def _cost(part: Part, target: Target, u: int, r: int) -> int:
-    if target.most_islands is None:
-        return int(u == r)
-    return part.lost_with(r, u) if target.most_lost_flops_per_s is None else 0
 
 
 def _lowest(mask: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from formulations.islands_levels import PartSearch, SolveLevel
 from formulations.search import Search
 from tangram_opt.backend import SolveOptions
@@ -40,15 +42,23 @@ class IslandsSearch(Search[IslandsProblem, Partition]):
         for part in sorted(split.parts, key=lambda part: part.size):
             groups = _start(part, hint) if anything_goes else None
             self.parts.append(PartSearch(part, groups, self._combine))
-        self._combine()
 
-    def solve(self, solve_level: SolveLevel) -> None:
-        """Search part by part, the small ones first."""
+    def solve(self, solver: Callable[[Part], SolveLevel]) -> None:
+        """Search level by level, at each the small parts first; `solver` gives what solves the models of a part."""
+        self._combine()
         self.prove(self._fewest)
-        for each in self.parts:
-            others = self._fewest - each.fewest_islands
-            each.run(solve_level, self.stopped, lambda bound, others=others: self.hear(others + bound))  # type: ignore[misc]
-            self.prove(self._fewest)
+        solvers = [solver(each.part) for each in self.parts]
+        for each, solve in zip(self.parts, solvers, strict=True):
+            if not self.stopped():
+                others = self._fewest - each.fewest_islands
+                each.prove_islands(solve, lambda bound, others=others: self.hear(others + bound))  # type: ignore[misc]
+                self.prove(self._fewest)
+        for each, solve in zip(self.parts, solvers, strict=True):
+            if not self.stopped():
+                each.prove_lost(solve)
+        for each, solve in zip(self.parts, solvers, strict=True):
+            if not self.stopped():
+                each.prove_link(solve, self.stopped)
 
     @property
     def infeasible(self) -> bool:
@@ -60,14 +70,8 @@ class IslandsSearch(Search[IslandsProblem, Partition]):
         """What is proven of the three levels: islands and losses add up, the slowest link is that of any part."""
         lost = [island.flops_per_s - island.gpus * island.low[0] for island in self.settled]
         links = [island.slowest_link for island in self.settled]
-        for each in self.parts:
-            if each.least_lost_flops_per_s is None:
-                return self._fewest, None, None
-            lost.append(each.least_lost_flops_per_s)
-        for each in self.parts:
-            if each.fastest_link_bytes_per_s is None:
-                return self._fewest, sum(lost), None
-            links.append(each.fastest_link_bytes_per_s)
+        lost += [each.least_lost_flops_per_s for each in self.parts]
+        links += [each.fastest_link_bytes_per_s for each in self.parts]
         slowest = min(links)
         return self._fewest, sum(lost), 0 if slowest == FASTEST else slowest
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Protocol
 
+from formulations.islands_choice import choose, exact_formulations
+from formulations.islands_cover import cover
 from formulations.islands_levels import LevelFound, Target
 from formulations.islands_representatives import representatives
 from formulations.islands_search import IslandsSearch
+from formulations.islands_set_partition import set_partition
 from formulations.library import Formulated, LinearLibrary
 from formulations.linear import TooLargeError
 from tangram_opt.backend import SolveOptions
@@ -31,7 +35,16 @@ class IslandsModel(Formulated, Protocol):
         ...
 
 
-_BUILD: Final[Mapping[str, Callable[[Part, Target], IslandsModel]]] = {"representatives": representatives}
+_BUILD: Final[Mapping[str, Callable[[Part, Target], IslandsModel]]] = {
+    "cover": cover,
+    "set-partition": set_partition,
+    "representatives": representatives,
+}
+ANY: Final = "representatives"
+"""The formulation that is exact for every part, and says of every block in whose island it is."""
+
+STRUCTURE: Final = "structure"
+"""What is named as the formulation where none was needed."""
 
 
 class IslandsSolver(LinearLibrary):
@@ -39,9 +52,9 @@ class IslandsSolver(LinearLibrary):
 
     formulation_names: tuple[str, ...] = tuple(_BUILD)
 
-    def formulations(self, problem: IslandsProblem) -> tuple[str, ...]:  # noqa: ARG002 (the same for all)
-        """Name the formulations that are exact for a problem, the preferred one first."""
-        return self.formulation_names
+    def formulations(self, problem: IslandsProblem) -> tuple[str, ...]:
+        """Name the formulations that are exact for all parts of a problem, the strongest first."""
+        return exact_formulations(split(problem).parts, self.formulation_names)
 
     def solve(self, problem: IslandsProblem, options: SolveOptions) -> Result[Partition]:
         """Solve an islands problem.
@@ -51,8 +64,9 @@ class IslandsSolver(LinearLibrary):
         problem : IslandsProblem
             Cluster and tolerances.
         options : SolveOptions
-            All of them count. With `on_model` the problem is not split: it gets an :class:`.OpenModel` of all blocks
-            for every level of the objective, so that constraints can be about any nodes.
+            All of them count. The formulation ``auto`` is the strongest that is exact, for each part. With `on_model`
+            the problem is not split, and ``auto`` are representatives: the hook gets an :class:`.OpenModel` of all
+            blocks for every level of the objective, so that constraints can be about any nodes.
 
         Returns
         -------
@@ -62,27 +76,18 @@ class IslandsSolver(LinearLibrary):
         Raises
         ------
         InputError
-            The formulation is unknown, a parameter is wrong, or numbers are too large.
+            The formulation is unknown or not exact for the problem, a parameter is wrong, or numbers are too large.
         """
         if options.formulation not in ("auto", *self.formulation_names):
-            names = ", ".join(("auto", *self.formulation_names))
-            raise InputError(f"formulation: {options.formulation!r}, expected one of {names}")
-        name = self.formulation_names[0] if options.formulation == "auto" else options.formulation
+            known = ", ".join(("auto", *self.formulation_names))
+            raise InputError(f"formulation: {options.formulation!r}, expected one of {known}")
         opened = options.on_model is not None
+        wanted = ANY if opened and options.formulation == "auto" else options.formulation
         components = Split((), (whole_part(problem),)) if opened else split(problem)
+        chosen = {part: choose(part, self.formulation_names, wanted) for part in components.parts}
         search = IslandsSearch(problem, options, components, anything_goes=not opened)
-
-        def solve_level(
-            part: Part,
-            target: Target,
-            start: Groups | None,
-            on_groups: Callable[[Groups], object],
-            on_bound: Callable[[int], object],
-        ) -> LevelFound:
-            return self.solve_level(name, part, target, search, start, on_groups, on_bound)
-
         try:
-            search.solve(solve_level)
+            search.solve(lambda part: partial(self.solve_level, search, chosen[part]))
         except KeyboardInterrupt:
             search.interrupted = True
         if search.infeasible and not opened:
@@ -97,22 +102,22 @@ class IslandsSolver(LinearLibrary):
             wall_s=search.elapsed_s,
             solver=self.name,
             solver_version=self.version(),
-            formulation=name,
+            formulation="+".join(sorted(set(chosen.values()))) or STRUCTURE,
             log=(_describe(components),),
         )
 
     def solve_level(
         self,
+        search: IslandsSearch,
         name: str,
         part: Part,
         target: Target,
-        search: IslandsSearch,
         start: Groups | None,
         on_groups: Callable[[Groups], object],
         on_bound: Callable[[int], object],
     ) -> LevelFound:
         """Solve a formulation of a part for one level of the objective."""
-        model = _BUILD[name](part, target)
+        model = _BUILD[applicable(part, name)](part, target)
         values = None if start is None else model.encode(start)
 
         def on_values(values: Sequence[int]) -> Any:
@@ -129,10 +134,16 @@ class IslandsSolver(LinearLibrary):
             return LevelFound(None, found.bound, found.infeasible)
         groups, claimed = model.decode(found.values), model.linear.objective(found.values)
         value = part.value(groups)
-        worth = value.islands if target.most_islands is None else value.compute_lost_flops_per_s
-        if target.most_lost_flops_per_s is None and claimed != worth:
+        worth = target.cost(value.islands, value.compute_lost_flops_per_s)
+        # It may be worth more than a solution says that is not the best yet: nobody has to be in a chosen island.
+        if claimed < worth:
             raise RuntimeError(f"{self.name} on {search.problem.name!r}: claims {claimed}, re-evaluation gives {worth}")
         return LevelFound(groups, found.bound)
+
+
+def applicable(part: Part, name: str) -> str:
+    """The formulation, unless a part without its slow links has more sets to write out than the part had before."""
+    return name if exact_formulations([part], [name]) else ANY
 
 
 def _describe(components: Split) -> str:

@@ -65,9 +65,12 @@ class LinearModel:
         In the order in which they were added.
     constant : int
         Part of the objective.
+    tight : bool
+        Whether the linear relaxation is close to the integers, and solvers that can do without it should not.
     """
 
     constant: int = 0
+    tight: bool = False
     variables: list[Variable] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
 

@@ -92,6 +92,9 @@ def solve_cpsat(
             model.add_hint(variable, value)
 
     solver = cp_model.CpSolver()
+    if linear.tight:
+        solver.parameters.linearization_level = 2
+        solver.parameters.extra_subsolvers.append("max_lp")
     status = run_cpsat(
         model,
         solver,

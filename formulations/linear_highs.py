@@ -164,13 +164,14 @@ def solve_highs(
     import highspy
 
     statuses = highspy.HighsModelStatus
-    # HiGHS 1.16 presolves some infeasible models to a solution that it then finds wrong: "solve error".
-    for presolve in ("choose", "off"):
-        highs = _run(linear, search, start, on_values, on_bound, before, {"presolve": presolve})
+    # HiGHS 1.16 presolves some infeasible models to a solution that it then finds wrong: "solve error". And some starts
+    # become better solutions while it presolves: it then calls optimal what it does not have.
+    for presolve, begin in (("choose", start), ("choose", None), ("off", None)):
+        highs = _run(linear, search, begin, on_values, on_bound, before, {"presolve": presolve})
         if highs is None:
             return Found(None, None)
         status, info = highs.getModelStatus(), highs.getInfo()
-        if status != statuses.kSolveError:
+        if status != statuses.kSolveError and not (status == statuses.kOptimal and _overstated(linear, highs)):
             break
     if status == statuses.kInfeasible:
         return Found(None, None, infeasible=True)
@@ -184,6 +185,13 @@ def solve_highs(
     if broken:
         raise RuntimeError(f"HiGHS: what it calls a solution violates {broken[0]}")
     return Found(values, bound)
+
+
+def _overstated(linear: LinearModel, highs: Any) -> bool:
+    """Whether a solution is worse than HiGHS says."""
+    claimed = highs.getInfo().objective_function_value * unit_ns(linear)
+    steps = (linear.objective(linear.settled(highs.getSolution().col_value)) - linear.constant) / linear.step
+    return bool(steps - claimed > max(0.5, 1e-9 * abs(claimed)))
 
 
 def _run(

@@ -11,12 +11,17 @@ from importlib.util import find_spec
 from math import ceil, isfinite
 from typing import Any, Final
 
-from formulations import composition_arc_flow_pyomo, composition_deadline_pyomo, islands_representatives_pyomo
+from formulations import (
+    composition_arc_flow_pyomo,
+    composition_deadline_pyomo,
+    islands_representatives_pyomo,
+    islands_set_partition_pyomo,
+)
 from formulations.composition_data import CompositionData
 from formulations.composition_solvers import CompositionSearch, CompositionSolver
 from formulations.islands_levels import LevelFound, Target
 from formulations.islands_search import IslandsSearch
-from formulations.islands_solvers import IslandsSolver
+from formulations.islands_solvers import IslandsSolver, applicable
 from formulations.library import Library, LibraryBackend
 from formulations.linear_highs import LARGEST_COST_BITS, ROUNDING, TOLERANCE
 from formulations.search import Search
@@ -56,7 +61,7 @@ SEED: Final = {
     "cplex": "randomseed",
 }
 
-_ISLANDS: Final = {"representatives": islands_representatives_pyomo}
+_ISLANDS: Final = {"set-partition": islands_set_partition_pyomo, "representatives": islands_representatives_pyomo}
 _COMPOSITION: Final = {"deadline": composition_deadline_pyomo, "arc-flow": composition_arc_flow_pyomo}
 
 
@@ -156,10 +161,10 @@ class PyomoIslands(PyomoLibrary, IslandsSolver):
 
     def solve_level(
         self,
+        search: IslandsSearch,
         name: str,
         part: Part,
         target: Target,
-        search: IslandsSearch,
         start: Groups | None,  # noqa: ARG002 (the best islands so far, which are not passed on)
         on_groups: Callable[[Groups], object],  # noqa: ARG002 (nothing is heard before the end)
         on_bound: Callable[[int], object],  # noqa: ARG002
@@ -167,9 +172,10 @@ class PyomoIslands(PyomoLibrary, IslandsSolver):
         """Solve a formulation of a part for one level of the objective."""
         largest = max(part.lost_with(0, block) for block in range(part.size))
         unit = 1 if target.most_islands is None else 1 << max(largest.bit_length() - LARGEST_COST_BITS, 0)
-        model = _ISLANDS[name].build(part, target, unit)
+        formulation = _ISLANDS[applicable(part, name)]
+        model = formulation.build(part, target, unit)
         found, bound, infeasible = self.solve_pyomo(model, search, unit)
-        return LevelFound(_ISLANDS[name].decode(part, model) if found else None, bound, infeasible)
+        return LevelFound(formulation.decode(part, model) if found else None, bound, infeasible)
 
 
 class PyomoSolver(PyomoLibrary, LibraryBackend):

@@ -27,7 +27,7 @@ Groups = tuple[tuple[int, ...], ...]
 """Islands of a part, by the indices of its blocks."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part:
     """A component to be partitioned.
 

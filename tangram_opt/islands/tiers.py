@@ -79,7 +79,8 @@ def families(nodes: Sequence[Node], links: TierLinks, limits: Limits) -> Iterato
             blocks = [join(twins, links.bandwidths[inner]) for twins in places.values()]
         else:
             blocks = [block for twins in places.values() for block in twins]
-        yield Family(tuple(blocks), outer, inner)
+        if blocks:
+            yield Family(tuple(blocks), outer, inner)
 
 
 def bandwidths_between(family: Family, links: TierLinks) -> IntArray:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tangram_opt.data.cluster import Cluster, Gpu, MatrixNetwork, Node, TierNetwork
 from tangram_opt.data.island import IslandsProblem, Tolerances
 
+VALUES = [100, 110, 120, 121, 132, 144, 145]
 SLACKS = (0.0, 0.0, 0.1, 0.25, 1.0)
 
 
@@ -30,4 +31,22 @@ def problems(draw: st.DrawFn, most: int = 6) -> IslandsProblem:
         network = TierNetwork(bandwidths, tuple((draw(place), draw(place)) for _ in range(size)))
     fast = draw(st.sampled_from([None, None, 3, 5]))
     tolerances = Tolerances(network=draw(st.sampled_from(SLACKS)), fast_link_bytes_per_s=fast)
+    return IslandsProblem("p", Cluster("c", tuple(nodes), network), tolerances)
+
+
+@st.composite
+def hard_problems(draw: st.DrawFn, most: int = 8) -> IslandsProblem:
+    """Problems of which structure settles little: many boxes that overlap, and links most of which are equally fast."""
+    size = draw(st.integers(4, most))
+    figures = st.sampled_from(VALUES)
+    nodes = []
+    for i in range(size):
+        bandwidth = draw(figures)
+        nodes.append(
+            Node(f"n{i}", Gpu("G", 1000, draw(figures), draw(figures), 1, 1), 2, ((0, bandwidth), (bandwidth, 0)))
+        )
+    entry = st.sampled_from(draw(st.sampled_from([(9,), (9, 9, 9, 5), (9, 9, 8, 5), (9, 9, 9, 9, 8, 10)])))
+    network = MatrixNetwork(tuple(tuple(0 if i == j else draw(entry) for j in range(size)) for i in range(size)))
+    wide = draw(st.sampled_from([0.2, 0.33]))
+    tolerances = Tolerances(0.2, wide, wide, draw(st.sampled_from(SLACKS)))
     return IslandsProblem("p", Cluster("c", tuple(nodes), network), tolerances)

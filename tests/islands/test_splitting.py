@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from islands_oracle import best_value, indices, obeys, set_partitions, value
-from islands_strategies import problems
+from islands_strategies import hard_problems, problems
 
 from tangram_opt.data.cluster import Cluster, Gpu, MatrixNetwork, Node, TierNetwork
 from tangram_opt.data.island import IslandsProblem, Tolerances
@@ -42,7 +43,7 @@ def solved(problem: IslandsProblem) -> list[list[int]]:
 
 
 @settings(max_examples=250, deadline=None)
-@given(problems(most=7))
+@given(st.one_of(problems(most=7), hard_problems(most=7)))
 def test_the_best_partition_of_the_components_is_the_best_of_all(problem: IslandsProblem) -> None:
     partition = partition_of(problem, solved(problem))
     assert check(problem, partition) == ()
@@ -107,6 +108,15 @@ def test_ten_thousand_nodes_of_a_line_are_cut_at_their_ratios() -> None:
         fewest, value = fewest + 1, value * 6 // 5 + 1
     assert len(islands) == fewest
     assert sorted(i for island in islands for i in island.nodes) == list(range(10_000))
+
+
+def test_a_unit_in_which_nothing_is_alike_leaves_no_blocks() -> None:
+    # With this tolerance pods and racks are one family of the cluster, and every rack is a family of its own.
+    nodes = [node("a"), node("b", compute=500), node("c"), node("d", compute=500)]
+    places = (("p", "r"), ("p", "r"), ("p", "s"), ("p", "s"))
+    network = TierNetwork((1, 2, 5), places)
+    problem = IslandsProblem("p", Cluster("c", tuple(nodes), network), Tolerances(network=1.0))
+    assert evaluate(problem, partition_of(problem, solved(problem))).islands == 4
 
 
 def test_units_that_are_not_alike_are_split_on_their_own() -> None:
