@@ -16,6 +16,7 @@ from formulations.composition_arc_flow import ArcFlow
 from formulations.linear import LinearModel, OpenModel
 from formulations.linear_highs import plain_highs_model
 from tangram_opt.backend import Backend, Problem, SolveOptions
+from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.errors import InputError
 
 SEVERAL_MODELS = "sweep"
@@ -32,7 +33,7 @@ def captured_model(backend: Backend, problem: Problem, formulation: str) -> Any:
     problem : IslandsProblem or CompositionProblem
         The problem.
     formulation : str
-        Of the backend; ``auto`` takes the first that is one model.
+        Of the backend; ``auto`` takes the first that is one model, and representatives for islands.
 
     Returns
     -------
@@ -44,7 +45,7 @@ def captured_model(backend: Backend, problem: Problem, formulation: str) -> Any:
     InputError
         The formulation is not one model, or the problem is infeasible before there is a model.
     """
-    if formulation == "auto":
+    if formulation == "auto" and isinstance(problem, CompositionProblem):
         formulation = next(name for name in backend.formulations(problem) if name != SEVERAL_MODELS)
     if formulation == SEVERAL_MODELS:
         raise InputError(f"formulation {formulation!r} is a sequence of models, expected one that is a single model")

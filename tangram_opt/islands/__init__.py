@@ -1,6 +1,7 @@
 """GPU islands (paper section 4.1): their conditions and objectives, their structure, and the greedy reference."""
 
 from tangram_opt.islands.agglomerative import AgglomerativeBackend, agglomerate, likeness_bound
+from tangram_opt.islands.components import ComponentsBackend, similarity_components
 from tangram_opt.islands.conditions import check
 from tangram_opt.islands.evaluation import PartitionValue, evaluate
 from tangram_opt.islands.explanation import Apart, Explanation, Step, explain
@@ -10,6 +11,7 @@ from tangram_opt.islands.splitting import Split, split
 __all__ = [
     "AgglomerativeBackend",
     "Apart",
+    "ComponentsBackend",
     "Explanation",
     "IslandGroup",
     "PartitionValue",
@@ -22,5 +24,6 @@ __all__ = [
     "explain",
     "likeness_bound",
     "links",
+    "similarity_components",
     "split",
 ]

@@ -21,11 +21,12 @@ from scipy.spatial.distance import squareform
 from tangram_opt.backend import Problem, SolveOptions
 from tangram_opt.data.cluster import MatrixNetwork
 from tangram_opt.data.island import IslandsProblem, Partition
+from tangram_opt.islands.answer import answer
 from tangram_opt.islands.bandwidths import FASTEST, IntArray, Units, faster_outside, gather_units, reach
-from tangram_opt.islands.conditions import check
 from tangram_opt.islands.likeness import Attributes, alike, attributes, ratio_limit, ratio_limits
+from tangram_opt.islands.network import links_of
 from tangram_opt.islands.parts import Groups, Part
-from tangram_opt.result import Outcome, Result, StopReason
+from tangram_opt.result import Result, StopReason
 
 
 class AgglomerativeBackend:
@@ -65,22 +66,19 @@ class AgglomerativeBackend:
         Returns
         -------
         Result
-            A valid partition; the bound is that of :func:`likeness_bound`.
+            A valid partition; the bound of the number of islands is that of :func:`likeness_bound`.
         """
         start = time.perf_counter()
         partition = agglomerate(problem)
-        violated = check(problem, partition)
-        if violated:
-            raise RuntimeError(f"agglomerative clustering broke a condition: {violated[0]}")
-        objective, bound = len(partition.islands), likeness_bound(problem)
-        proven = objective == bound
-        return Result(
-            outcome=Outcome.OPTIMAL if proven else Outcome.FEASIBLE,
-            stop_reason=StopReason.PROVED if proven else StopReason.HEURISTIC,
-            objective=objective,
-            bound=bound,
+        # Of the compute lost and the slowest link it knows only what no partition can beat.
+        single = len(partition.islands) == len(problem.cluster.nodes)
+        bounds = likeness_bound(problem), 0, 0 if single else links_of(problem).fastest
+        return answer(
+            problem,
+            partition,
+            bounds=bounds,
+            stop_reason=StopReason.HEURISTIC,
             wall_s=time.perf_counter() - start,
-            solution=partition,
             solver=self.name,
             solver_version=self.version(),
             formulation=self.formulation,

@@ -33,6 +33,11 @@ class MatrixLinks:
     bandwidths: IntArray
     limit: Fraction
 
+    @property
+    def fastest(self) -> int:
+        """The fastest link; 0 where there are no two nodes."""
+        return int(self.bandwidths[~np.eye(len(self.bandwidths), dtype=bool)].max(initial=0))
+
     def row(self, node: int) -> IntArray:
         """Bandwidths from a node to all others, ``FASTEST`` to itself."""
         row: IntArray = self.bandwidths[node]
@@ -72,6 +77,11 @@ class TierLinks:
     def tiers(self) -> int:
         """Number of tiers."""
         return len(self.bandwidths)
+
+    @property
+    def fastest(self) -> int:
+        """Bandwidth of the innermost tier, even where no two nodes share a unit of it."""
+        return self.bandwidths[-1]
 
     def row(self, node: int) -> IntArray:
         """Bandwidths from a node to all others, ``FASTEST`` to itself."""

@@ -38,15 +38,19 @@ def problems(draw: st.DrawFn, most: int = 6) -> IslandsProblem:
 def hard_problems(draw: st.DrawFn, most: int = 8) -> IslandsProblem:
     """Problems of which structure settles little: many boxes that overlap, and links most of which are equally fast."""
     size = draw(st.integers(4, most))
-    figures = st.sampled_from(VALUES)
+    figures = st.sampled_from(draw(st.sampled_from([VALUES, [100, 110, 120, 121]])))
+    memory = figures if draw(st.booleans()) else st.just(100)
     nodes = []
     for i in range(size):
-        bandwidth = draw(figures)
+        bandwidth = draw(memory)
         nodes.append(
-            Node(f"n{i}", Gpu("G", 1000, draw(figures), draw(figures), 1, 1), 2, ((0, bandwidth), (bandwidth, 0)))
+            Node(f"n{i}", Gpu("G", 1000, draw(figures), draw(memory), 1, 1), 2, ((0, bandwidth), (bandwidth, 0)))
         )
-    entry = st.sampled_from(draw(st.sampled_from([(9,), (9, 9, 9, 5), (9, 9, 8, 5), (9, 9, 9, 9, 8, 10)])))
-    network = MatrixNetwork(tuple(tuple(0 if i == j else draw(entry) for j in range(size)) for i in range(size)))
+    speeds = draw(st.sampled_from([(9,), (9, 9, 9, 5), (9, 9, 8, 5), (9, 9, 9, 9, 8, 10)]))
+    # Nodes that are equally close to all others, among some that are not, make third nodes necessary.
+    even = [draw(st.booleans()) for _ in range(size)]
+    entries = [st.just(9) if even[i] else st.sampled_from(speeds) for i in range(size)]
+    network = MatrixNetwork(tuple(tuple(0 if i == j else draw(entries[i]) for j in range(size)) for i in range(size)))
     wide = draw(st.sampled_from([0.2, 0.33]))
     tolerances = Tolerances(0.2, wide, wide, draw(st.sampled_from(SLACKS)))
     return IslandsProblem("p", Cluster("c", tuple(nodes), network), tolerances)
