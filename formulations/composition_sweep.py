@@ -43,11 +43,13 @@ from formulations.composition_circuit import Circuit
 from formulations.composition_data import CompositionData
 from formulations.composition_deadline import Deadline
 from formulations.search import Found, Search
+from tangram_opt.data.composition import Composition, CompositionProblem
 
 FIRST_STEP: Final = 0.01
 """How far above the lowest threshold a first composition is looked for; doubled until there is one."""
 
 Model = Deadline | Circuit | ArcFlowMilp
+CompositionSearch = Search[CompositionProblem, Composition]
 
 
 def not_exact(data: CompositionData) -> str | None:  # noqa: ARG001 (the same question for all formulations)
@@ -87,7 +89,7 @@ class Sweep:
         Solves a model; its solutions are offered to `search` by whoever solves it.
     """
 
-    def __init__(self, data: CompositionData, search: Search, solve: Callable[[Model], Found]) -> None:
+    def __init__(self, data: CompositionData, search: CompositionSearch, solve: Callable[[Model], Found]) -> None:
         self.data = data
         self.search = search
         self.solve = solve
@@ -122,9 +124,9 @@ class Sweep:
 
     def add_better(self, model: Model, interval: Interval) -> None:
         """Add the constraint that a solution is better than the best composition."""
-        if self.search.objective_ns is not None:
+        if self.search.objective is not None:
             costs = {index: variable.cost for index, variable in enumerate(model.linear.variables)}
-            most_ns = self.search.objective_ns - 1 - self.price_ns(interval.low_ns)
+            most_ns = self.search.objective - 1 - self.price_ns(interval.low_ns)
             model.linear.add_row("better", costs, upper=most_ns - model.linear.constant)
 
     def leave_unproven(self, bound_ns: int) -> None:
@@ -143,7 +145,7 @@ class Sweep:
 
     def next_in(self, interval: Interval) -> int:
         """Choose the limit of an interval to look at next."""
-        if self.search.objective_ns is None:
+        if self.search.objective is None:
             self.step *= 2
             return min(interval.low_ns + int(interval.low_ns * self.step), interval.high_ns)
         return interval.high_ns
@@ -166,7 +168,7 @@ class Sweep:
 
     def trim(self) -> None:
         """Leave out what cannot be better than the best composition."""
-        best_ns = self.search.objective_ns
+        best_ns = self.search.objective
         if best_ns is None:
             return
         intervals, self.open = self.open, []
@@ -180,5 +182,5 @@ class Sweep:
     @property
     def bound_ns(self) -> int | None:
         """Bound by the best composition, and by what is open or was left unproven; None if there is nothing."""
-        bounds = [self.search.objective_ns, self.unproven_ns, *(each.bound_ns for each in self.open[:1])]
+        bounds = [self.search.objective, self.unproven_ns, *(each.bound_ns for each in self.open[:1])]
         return min((bound for bound in bounds if bound is not None), default=None)

@@ -12,8 +12,14 @@ from functools import cached_property
 from math import gcd
 from typing import Any
 
+from tangram_opt.errors import InputError
+
 Terms = Mapping[int, int]
 """Coefficients by index of the variable."""
+
+
+class TooLargeError(InputError):
+    """The numbers of a model are too large for a library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +65,12 @@ class LinearModel:
         In the order in which they were added.
     constant : int
         Part of the objective.
+    tight : bool
+        Whether the linear relaxation is close to the integers, and solvers that can do without it should not.
     """
 
     constant: int = 0
+    tight: bool = False
     variables: list[Variable] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
 
@@ -117,11 +126,12 @@ class LinearModel:
         """Rows that can push a variable that follows."""
         return tuple(row for row in self.rows if self._following & row.terms.keys())
 
-    def largest_magnitude(self) -> int:
-        """Largest sum of absolute terms that the objective or a row can have."""
+    def largest_magnitude(self, cost_unit: int = 1) -> int:
+        """Largest sum of absolute terms that a row, or the objective in some unit, can have."""
         sizes = [max(abs(v.lower), abs(v.upper)) for v in self.variables]
         sums = [sum(abs(c) * sizes[i] for i, c in row.terms.items()) for row in self.rows]
-        return max(*sums, sum(abs(v.cost) * size for v, size in zip(self.variables, sizes, strict=True)), 0)
+        costs = sum(abs(v.cost) * size for v, size in zip(self.variables, sizes, strict=True))
+        return max(*sums, costs // cost_unit, 0)
 
     def violated(self, values: Sequence[int]) -> tuple[str, ...]:
         """Names of the variables and rows whose limits a solution breaks."""

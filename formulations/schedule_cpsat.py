@@ -27,12 +27,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any, Final
 
-from formulations.linear_cpsat import LARGEST, integer_bound, run_cpsat
-from formulations.search import BaseSearch
+from formulations.linear_cpsat import integer_bound, run_cpsat
+from formulations.search import Search
 from tangram_opt.backend import Problem, SolveOptions
 from tangram_opt.data.schedule import ScheduleProblem, SplitSchedule, SplitStage
 from tangram_opt.errors import InputError
@@ -41,6 +42,9 @@ from tangram_opt.pipeline.split_schedules import as_one_f_one_b, as_zero_bubble
 from tangram_opt.result import Outcome, Result, StopReason
 
 Row = list[Any]
+
+LARGEST: Final = 1 << 53
+"""Times stay below it: CP-SAT reports objectives as floating-point numbers, exact up to here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,23 +174,15 @@ def _kinds(built: Model, stage: SplitStage) -> tuple[tuple[str, list[Row], int],
     )
 
 
-class ScheduleSearch(BaseSearch):
-    """The search for the best schedule of a problem."""
+ScheduleSearch = Search[ScheduleProblem, SplitSchedule]
 
-    best: SplitSchedule | None
 
-    def __init__(self, problem: ScheduleProblem, options: SolveOptions) -> None:
-        super().__init__(problem.name, options)
-        self.problem = problem
-
-    def offer(self, schedule: SplitSchedule) -> int:
-        """Take note of a schedule; return its iteration time by solver-free evaluation."""
-        violations = check_schedule(self.problem, schedule)
-        if violations:
-            raise RuntimeError(f"a schedule of {self.problem.name!r} is not allowed: {violations[0]}")
-        objective_ns = iteration_ns(self.problem, schedule)
-        self.take(schedule, objective_ns)
-        return objective_ns
+def _judge(problem: ScheduleProblem, schedule: SplitSchedule) -> tuple[int]:
+    """Evaluate a schedule without a solver."""
+    violations = check_schedule(problem, schedule)
+    if violations:
+        raise RuntimeError(f"a schedule of {problem.name!r} is not allowed: {violations[0]}")
+    return (iteration_ns(problem, schedule),)
 
 
 class ScheduleSolver:
@@ -233,7 +229,7 @@ class ScheduleSolver:
         InputError
             A parameter is wrong, or numbers are too large.
         """
-        search = ScheduleSearch(problem, options)
+        search: ScheduleSearch = Search(problem, options, partial(_judge, problem))
         # With constraints of the user's own a known schedule may not be a solution.
         if options.on_model is None:
             for start in (*_hints(problem, options.hint), as_one_f_one_b(problem), as_zero_bubble(problem)):
@@ -242,14 +238,14 @@ class ScheduleSolver:
         infeasible = False
         try:
             # Where a simple schedule meets the bound there is nothing to search.
-            if search.objective_ns != search.bound_ns:
+            if search.objective != search.bound:
                 infeasible = _search(problem, search)
         except KeyboardInterrupt:
             search.interrupted = True
         return self._answer(search, infeasible=infeasible)
 
     def _answer(self, search: ScheduleSearch, *, infeasible: bool) -> Result[SplitSchedule]:
-        proven = search.objective_ns is not None and search.objective_ns == search.bound_ns
+        proven = search.objective is not None and search.objective == search.bound
         if search.best is None:
             outcome = Outcome.INFEASIBLE if infeasible else Outcome.UNKNOWN
         else:
@@ -259,8 +255,8 @@ class ScheduleSolver:
         return Result(
             outcome=outcome,
             stop_reason=StopReason.PROVED if proven or infeasible else unproved,
-            objective=search.objective_ns,
-            bound=None if infeasible else search.bound_ns,
+            objective=search.objective,
+            bound=None if infeasible else search.bound,
             wall_s=search.elapsed_s,
             solution=search.best,
             solver=self.name,
@@ -278,7 +274,7 @@ def _search(problem: ScheduleProblem, search: ScheduleSearch) -> bool:
     """Let CP-SAT look for a better schedule than the best so far; return whether there is proven to be none at all."""
     from ortools.sat.python import cp_model
 
-    built = build(problem, _serial_ns(problem) if search.objective_ns is None else search.objective_ns)
+    built = build(problem, _serial_ns(problem) if search.objective is None else search.objective)
     if search.best is not None:
         _add_hint(built, problem, search.best)
     if search.options.on_model is not None:

@@ -185,7 +185,7 @@ def _with_objective(problem: Problem, objective: Objective) -> Problem:
 def _suited(problem: Problem) -> str:
     if isinstance(problem, ScheduleProblem):
         return "cpsat-schedule"
-    return "dp" if isinstance(problem, CompositionProblem) else "agglomerative"
+    return "dp" if isinstance(problem, CompositionProblem) else "cpsat"
 
 
 def _entries() -> list[EntryPoint]:

@@ -66,6 +66,7 @@ def describe(kind: str, instance: str, result: Result[Any]) -> dict[str, Any]:
         "objective": result.objective,
         "bound": result.bound,
         "gap": result.gap,
+        "levels": [{"name": level.name, "value": level.value, "bound": level.bound} for level in result.levels],
         "wall_s": result.wall_s,
         "solution": None if result.solution is None else as_document(result.solution),
         "log": list(result.log),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
@@ -15,12 +15,23 @@ from tangram_opt.backend import Problem
 from tangram_opt.cli.options import AsJson, Seed, TimeLimit
 from tangram_opt.cli.output import print_json, say_written, stdout_console
 from tangram_opt.cli.progress import reporting
-from tangram_opt.crosscheck import Report, Row, crosscheck, random_problems, save_disagreements
+from tangram_opt.crosscheck import (
+    Report,
+    Row,
+    crosscheck,
+    random_islands_problems,
+    random_problems,
+    save_disagreements,
+)
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.errors import InputError, NoPlanError
 from tangram_opt.show.tables import Column, print_line, print_table
 
 DEFAULT_TIME_LIMIT_S = 60.0
+RANDOM: Final[dict[str, Callable[[int, int], Iterator[Any]]]] = {
+    "composition": random_problems,
+    "islands": random_islands_problems,
+}
 
 
 def compare(
@@ -35,9 +46,12 @@ def compare(
     random: Annotated[
         int | None,
         typer.Option(
-            "--random", metavar="N", min=1, help="Compare on N small random composition problems.", show_default=False
+            "--random", metavar="N", min=1, help="Compare on N small random problems of a kind.", show_default=False
         ),
     ] = None,
+    kind: Annotated[
+        Literal["composition", "islands"], typer.Option("--kind", help="Kind of the random problems.")
+    ] = "composition",
     seed: Seed = 0,
     time_limit: TimeLimit = DEFAULT_TIME_LIMIT_S,
     workers: Annotated[int, typer.Option("--workers", metavar="N", min=1, help="Solvers that run at a time.")] = 1,
@@ -63,7 +77,8 @@ def compare(
     if given:
         reports.append(_crosscheck(given, names, limit, workers, seed, fresh=True))
     if random is not None:
-        reports.append(_crosscheck(list(random_problems(random, seed)), names, limit, workers, seed, fresh=False))
+        problems: Iterator[Problem] = RANDOM[kind](random, seed)
+        reports.append(_crosscheck(list(problems), names, limit, workers, seed, fresh=False))
     report = Report(
         tuple(row for each in reports for row in each.rows),
         tuple(disagreement for each in reports for disagreement in each.disagreements),

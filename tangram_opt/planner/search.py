@@ -298,13 +298,7 @@ def cost_of_using(found: Search, island: str, *, solver: str, time_limit_s: floa
 
 
 def _check_linked(cluster: str, groups: Sequence[IslandGroup], links_bytes_per_s: Sequence[Sequence[int]]) -> None:
-    """Refuse a cluster with islands, or with nodes of an island, that cannot reach one another."""
-    for group in groups:
-        if group.island.nodes > 1 and not group.island.network_bytes_per_s:
-            raise InputError(
-                f"cluster {cluster!r}: network: no link between some nodes of island {group.island.name!r}, expected a "
-                "bandwidth above 0 between every two of them (leave out nodes that cannot be reached)"
-            )
+    """Refuse a cluster with islands that cannot reach one another; the nodes of an island always can."""
     for a, here in enumerate(groups):
         for b, there in enumerate(groups):
             if (a != b or here.count > 1) and not links_bytes_per_s[a][b]:

@@ -21,7 +21,7 @@ from tangram_opt.result import Outcome, StopReason
 
 INSTANCES = Path(__file__).parents[2] / "instances" / "composition"
 SOLVERS = (CpSat(), HighsSolver(), PyomoSolver("highs"))
-PAIRS = [(solver, formulation) for solver in SOLVERS for formulation in solver.formulation_names]
+PAIRS = [(solver, formulation) for solver in SOLVERS for formulation in solver.composition.formulation_names]
 each_pair = pytest.mark.parametrize(
     ("solver", "formulation"), PAIRS, ids=[f"{solver.name}-{formulation}" for solver, formulation in PAIRS]
 )
@@ -229,12 +229,12 @@ def test_an_unknown_formulation_is_refused_with_those_there_are(solver):
 
 
 @each_solver
-def test_it_is_a_backend_for_composition_problems(solver):
+def test_it_is_a_backend_and_takes_no_other_kind(solver):
     assert isinstance(solver, Backend)
     assert solver.missing() is None
     assert solver.version()
     assert solver.unsupported(COVERED) is None
-    assert solver.unsupported("an islands problem") is not None
+    assert solver.unsupported("a planning problem") is not None
 
 
 def test_a_solver_that_pyomo_does_not_find_is_missing():

@@ -148,10 +148,9 @@ def test_islands_that_cannot_reach_one_another_are_refused(missing: tuple[int, i
         search(planning_problem(cluster=fast_and_slow({missing: 0})), UniformParallelizer())
 
 
-def test_an_island_whose_nodes_cannot_reach_one_another_is_refused() -> None:
-    # Nothing outside is closer to them, so the unlinked nodes are one island all the same.
+def test_like_nodes_that_cannot_reach_one_another_are_two_islands_and_refused() -> None:
     alike = cluster(node("a", FAST), node("b", FAST), links={(0, 1): 0, (1, 0): 0})
-    with pytest.raises(InputError, match="network: no link between some nodes of island 'Fast x4', expected"):
+    with pytest.raises(InputError, match="network: no link from island 'Fast x2' to island 'Fast x2', expected"):
         search(planning_problem(cluster=alike), UniformParallelizer())
 
 
