@@ -21,7 +21,8 @@ from tangram_opt.data.model import Model
 from tangram_opt.data.plan import Plan
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.data.workload import TrainingRecipe
-from tangram_opt.documents.clusters import ClusterDocument, to_cluster
+from tangram_opt.documents.clusters import ClusterDocument
+from tangram_opt.documents.expansion import to_cluster
 from tangram_opt.documents.faults import describe
 from tangram_opt.documents.kinds import (
     FORMAT_PREFIX,
