@@ -9,14 +9,13 @@ from rich.console import Console
 
 from tangram_opt.backend import Problem
 from tangram_opt.cli.output import as_document, print_json, save, say_notes, stdout_console
-from tangram_opt.cli.partition import print_partition
 from tangram_opt.cli.text import kind_of, summarise
 from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.data.island import IslandsProblem
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.errors import NoPlanError
 from tangram_opt.result import Outcome, Result
-from tangram_opt.show import machine_notes, print_composition, print_plan
+from tangram_opt.show import machine_notes, print_composition, print_partition, print_plan
 
 
 def give_answer(problem: Problem | PlanningProblem, result: Result[Any], *, as_json: bool, output: Path | None) -> None:

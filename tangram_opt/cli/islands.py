@@ -10,8 +10,9 @@ import typer
 from tangram_opt import documents, solvers
 from tangram_opt.cli.options import AsJson, Output
 from tangram_opt.cli.output import check_writable, print_json, save, stdout_console
-from tangram_opt.cli.partition import describe_partition, print_partition
+from tangram_opt.cli.partition import describe_partition
 from tangram_opt.data.island import IslandsProblem, Tolerances
+from tangram_opt.show import print_partition
 
 DEFAULTS = Tolerances()
 
