@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,10 +37,10 @@ STYLE: Final[dict[Any, Any]] = {
 }
 
 
-def save_figure(plan: Plan, path: Path) -> None:
-    """Draw a plan and write it, in the format that the suffix of `path` names."""
+def save_figure(make: Callable[[], Figure], path: Path) -> None:
+    """Draw in the style of all pictures and write it, in the format that the suffix of `path` names."""
     with matplotlib.rc_context(STYLE):
-        figure = plan_figure(plan)
+        figure = make()
         metadata = {"Date": None} if path.suffix.lower() == ".svg" else {}
         figure.savefig(path, metadata=metadata)
 

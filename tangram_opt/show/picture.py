@@ -1,10 +1,14 @@
-"""A training plan as a picture file."""
+"""Plans and clusters as picture files."""
 
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from tangram_opt.data.cluster import Cluster
+from tangram_opt.data.island import Partition
 from tangram_opt.data.plan import Plan
 from tangram_opt.errors import InputError
 
@@ -26,13 +30,46 @@ def draw_plan(plan: Plan, path: Path) -> None:
     InputError
         If the suffix is another one, the file cannot be written, or matplotlib is not installed.
     """
+    _check_possible(path)
+    from tangram_opt.show.figure import plan_figure
+
+    _save(lambda: plan_figure(plan), path)
+
+
+def draw_cluster(cluster: Cluster, partition: Partition, path: Path) -> None:
+    """Draw the islands of a cluster, their nodes and the links between them.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    partition : Partition
+        Its islands.
+    path : Path
+        The file to write; its suffix says PNG or SVG.
+
+    Raises
+    ------
+    InputError
+        If the suffix is another one, the file cannot be written, or matplotlib is not installed.
+    """
+    _check_possible(path)
+    from tangram_opt.show.cluster_figure import cluster_figure
+
+    _save(lambda: cluster_figure(cluster, partition), path)
+
+
+def _check_possible(path: Path) -> None:
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"{path}: suffix {path.suffix!r}, expected {' or '.join(SUFFIXES)} for a picture")
     if importlib.util.find_spec("matplotlib") is None:
         raise InputError("pictures need matplotlib, which is not installed: pip install 'tangram-opt[plot]'")
+
+
+def _save(make: Callable[[], Any], path: Path) -> None:
     from tangram_opt.show.figure import save_figure
 
     try:
-        save_figure(plan, path)
+        save_figure(make, path)
     except OSError as error:
         raise InputError(f"{path}: the picture cannot be written ({error.strerror or error})") from error
