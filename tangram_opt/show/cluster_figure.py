@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import pi, sqrt
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from tangram_opt.data.cluster import Cluster
 from tangram_opt.data.island import Partition
 from tangram_opt.data.units import GIGA
-from tangram_opt.show.cluster_graph import ClusterGraph, Vertex, cluster_graph
+from tangram_opt.show.cluster_graph import ClusterGraph, Disc, Dot, cluster_graph
 from tangram_opt.show.figure import PALETTE
 from tangram_opt.show.units import count, decimals
 
@@ -46,8 +48,8 @@ def cluster_figure(cluster: Cluster, partition: Partition) -> Figure:
     Returns
     -------
     Figure
-        A disc for each island with a dot for each node, or a disc for each class of islands where there are many;
-        lines are the slowest links between islands.
+        A disc for each island with a dot for each node, or where there are many a disc for each neighbourhood with a
+        dot for each class of islands; lines are the slowest links between islands.
     """
     graph = cluster_graph(cluster, partition)
     low, high = _frame(graph)
@@ -66,20 +68,23 @@ def cluster_figure(cluster: Cluster, partition: Partition) -> Figure:
     axes.axis("off")
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(low[1], high[1])
-    keys = _keys(graph.vertices)
-    colours = {key: PALETTE[number % len(PALETTE)] for number, key in enumerate(dict.fromkeys(keys))}
+    key = _key([dot for disc in graph.discs for dot in disc.dots])
+    keys = dict.fromkeys(key(dot) for disc in graph.discs for dot in disc.dots)
+    colours = {each: PALETTE[number % len(PALETTE)] for number, each in enumerate(keys)}
     classes = _link_classes(list(graph.edges.values()))
     _draw_links(axes, graph, classes)
-    for vertex, place, key in zip(graph.vertices, graph.places, keys, strict=True):
-        _draw_island(axes, vertex, place, colours[key], labelled=len(graph.vertices) <= MOST_LABELS)
+    for disc, place in zip(graph.discs, graph.places, strict=True):
+        shades = [colours[key(dot)] for dot in disc.dots]
+        _draw_disc(axes, disc, place, shades, labelled=len(graph.discs) <= MOST_LABELS)
     _draw_legends(figure, graph, colours, classes)
     return figure
 
 
-def _keys(vertices: tuple[Vertex, ...]) -> list[str]:
+def _key(dots: list[Dot]) -> Callable[[Dot], str]:
     """What a colour stands for: a class of islands, or a GPU model where classes outnumber the colours."""
-    names = [vertex.name for vertex in vertices]
-    return names if len(set(names)) <= len(PALETTE) else [vertex.gpu for vertex in vertices]
+    if len({dot.island for dot in dots}) <= len(PALETTE):
+        return lambda dot: dot.island
+    return lambda dot: dot.gpu
 
 
 def _link_classes(speeds: list[int]) -> dict[int, int]:
@@ -109,7 +114,7 @@ def _draw_links(axes: Axes, graph: ClusterGraph, classes: dict[int, int]) -> Non
     if len(pairs) > MOST_LINK_LABELS or len(classes) == len(set(classes.values())):
         return  # The legend has them all.
     for i, j in pairs:
-        first, second = graph.vertices[i], graph.vertices[j]
+        first, second = graph.discs[i], graph.discs[j]
         step = graph.places[j] - graph.places[i]
         length = float(np.hypot(*step))
         # In the middle of the visible part, between the two discs.
@@ -126,62 +131,50 @@ def _draw_links(axes: Axes, graph: ClusterGraph, classes: dict[int, int]) -> Non
         )
 
 
-def _draw_island(axes: Axes, vertex: Vertex, place: Places, colour: str, *, labelled: bool) -> None:
-    light = [part + (1 - part) * 0.8 for part in to_rgb(colour)]
-    disc = EllipseCollection(
-        [2 * vertex.radius],
-        [2 * vertex.radius],
-        [0],
-        units="xy",
-        offsets=[place],
-        offset_transform=axes.transData,
-        facecolors=[light],
-        edgecolors=[colour],
-        linewidths=1.2,
-        zorder=2,
-    )
-    axes.add_collection(disc)
-    if vertex.dots:
-        # A sunflower: nodes at equal density in a disc, however many there are.
-        rank = np.arange(vertex.nodes) + 0.5
-        around = GOLDEN_ANGLE * np.arange(vertex.nodes)
-        from_middle = 0.0 if vertex.nodes == 1 else 0.55 * np.sqrt(rank)
+def _draw_disc(axes: Axes, disc: Disc, place: Places, shades: list[str], *, labelled: bool) -> None:
+    edge = shades[0] if len(set(shades)) == 1 else "#888888"
+    light = [part + (1 - part) * 0.8 for part in to_rgb(edge)]
+    _circles(axes, place[None, :], disc.radius, facecolors=[light], edgecolors=[edge], linewidths=1.2, zorder=2)
+    if disc.dotted:
+        # A sunflower: dots at equal density in a disc, however many there are.
+        number = len(shades)
+        around = GOLDEN_ANGLE * np.arange(number)
+        from_middle = np.zeros(1) if number == 1 else 0.55 * np.sqrt(np.arange(number) + 0.5)
         offsets = place + np.column_stack([from_middle * np.cos(around), from_middle * np.sin(around)])
-        sizes = np.full(vertex.nodes, 0.62)
-        axes.add_collection(
-            EllipseCollection(
-                sizes,
-                sizes,
-                np.zeros(vertex.nodes),
-                units="xy",
-                offsets=offsets,
-                offset_transform=axes.transData,
-                facecolors=[colour],
-                zorder=3,
-            )
+        _circles(axes, offsets, 0.31, facecolors=shades, zorder=3)
+    elif not labelled:
+        axes.text(place[0], place[1], disc.short, ha="center", va="center", fontsize=8, zorder=4)
+    if labelled:
+        axes.text(
+            place[0],
+            place[1] - (disc.radius + 0.15 if disc.dotted else 0),
+            disc.label,
+            ha="center",
+            va="top" if disc.dotted else "center",
+            fontsize=8,
+            zorder=5,
+            bbox={"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.75},
         )
-    times = "" if vertex.count == 1 else f"{count(vertex.count)} islands of\n"
-    if not labelled:
-        if not vertex.dots:
-            text = f"{count(vertex.count)} x\n{count(vertex.nodes)}" if vertex.count > 1 else count(vertex.nodes)
-            axes.text(place[0], place[1], text, ha="center", va="center", fontsize=8, zorder=4)
-        return
-    inside = f"\n{decimals(vertex.inside_bytes_per_s / GIGA, 3)} GB/s inside" if vertex.nodes > 1 else ""
-    axes.text(
-        place[0],
-        place[1] - (vertex.radius + 0.15 if vertex.dots else 0),
-        f"{times}{vertex.name}\n{count(vertex.nodes)} x {vertex.gpus_per_node} GPUs{inside}",
-        ha="center",
-        va="top" if vertex.dots else "center",
-        fontsize=8,
-        zorder=5,
-        bbox={"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.75},
+
+
+def _circles(axes: Axes, offsets: Places, radius: float, **look: Any) -> None:
+    sizes = np.full(len(offsets), 2 * radius)
+    axes.add_collection(
+        EllipseCollection(
+            sizes,
+            sizes,
+            np.zeros(len(offsets)),
+            units="xy",
+            offsets=offsets,
+            offset_transform=axes.transData,
+            **look,
+        )
     )
 
 
 def _frame(graph: ClusterGraph) -> tuple[Places, Places]:
     """Corners of what is shown: all islands, with room for the labels below; a few islands stay small."""
-    radii = np.array([vertex.radius for vertex in graph.vertices])[:, None]
+    radii = np.array([disc.radius for disc in graph.discs])[:, None]
     low, high = (graph.places - radii).min(axis=0), (graph.places + radii).max(axis=0)
     low[1] -= 1.5
     middle, half = (low + high) / 2, np.maximum((high - low) / 2 + 0.5, (8.0, 3.0))
@@ -197,5 +190,10 @@ def _draw_legends(figure: Figure, graph: ClusterGraph, colours: dict[str, str], 
         colour, width = LINK_COLOURS[link_class], _width(link_class)
         handles.append(Line2D([], [], color=colour, linewidth=width, label=f"{text} GB/s between islands"))
     if graph.left_out:
-        handles.append(Patch(color="none", label=f"{count(graph.left_out)} other links are not drawn"))
+        ends = [decimals(speed / GIGA, 3) for speed in (graph.left_out[0], graph.left_out[-1])]
+        speeds_left = " to ".join(dict.fromkeys(ends))
+        text = f"not drawn: {count(len(graph.left_out))} links of {speeds_left} GB/s"
+        handles.append(Patch(color="none", label=text))
+    if graph.meaning:
+        figure.text(0.5, 0.955, graph.meaning, ha="center", va="top", fontsize=9)
     figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 3), frameon=False, fontsize=9)

@@ -48,10 +48,10 @@ CLUSTERS = [racks(1, 1), racks(8, 4), racks(60, 4), racks(5000, 50), random_matr
 @pytest.mark.parametrize("cluster", CLUSTERS, ids=lambda cluster: f"{cluster.name}-{len(cluster.nodes)}")
 def test_islands_do_not_overlap_and_hold_all_nodes(cluster: Cluster) -> None:
     graph = graph_of(cluster)
-    assert sum(vertex.count * vertex.nodes for vertex in graph.vertices) == len(cluster.nodes)
-    for i, j in combinations(range(len(graph.vertices)), 2):
+    assert sum(disc.nodes for disc in graph.discs) == len(cluster.nodes)
+    for i, j in combinations(range(len(graph.discs)), 2):
         apart = np.hypot(*(graph.places[i] - graph.places[j]))
-        assert apart > graph.vertices[i].radius + graph.vertices[j].radius
+        assert apart > graph.discs[i].radius + graph.discs[j].radius
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS, ids=lambda cluster: f"{cluster.name}-{len(cluster.nodes)}")
@@ -60,15 +60,15 @@ def test_a_dot_for_every_node_unless_there_are_too_many(cluster: Cluster) -> Non
     figure = cluster_figure(cluster, agglomerate(IslandsProblem("p", cluster)))
     (axes,) = figure.axes
     dots = sum(len(each.get_offsets()) for each in axes.collections if each.get_zorder() == 3)
-    assert dots == (len(cluster.nodes) if graph.vertices[0].dots else 0)
-    assert graph.vertices[0].dots == (len(cluster.nodes) < 600)
+    assert dots == (len(cluster.nodes) if graph.discs[0].dotted else 0)
+    assert graph.discs[0].dotted == (len(cluster.nodes) < 600)
 
 
 def test_of_many_links_those_are_drawn_that_connect_and_the_fastest() -> None:
     cluster = random_matrix(30, 3)
     graph = cluster_graph(cluster, alone(cluster))
     assert len(graph.edges) == MOST_EDGES
-    assert graph.left_out == 30 * 29 // 2 - MOST_EDGES
+    assert len(graph.left_out) == 30 * 29 // 2 - MOST_EDGES
     assert nx.is_connected(nx.Graph(list(graph.edges)))
     slowest = {
         pair: min(cluster.network.bandwidth_bytes_per_s(*pair[::step]) for step in (1, -1)) for pair in graph.edges
@@ -83,10 +83,26 @@ def test_nodes_that_cannot_reach_each_other_have_no_line() -> None:
     assert set(graph.edges) == {(0, 1), (0, 2)}
 
 
-def test_many_equal_islands_are_one_vertex() -> None:
+def test_many_equal_islands_are_one_disc() -> None:
     cluster = Cluster("c", tuple(node(f"n{i}") for i in range(50)), TierNetwork((GIGA,), ((),) * 50))
-    (vertex,) = cluster_graph(cluster, alone(cluster)).vertices
-    assert (vertex.count, vertex.nodes) == (50, 1)
+    (disc,) = cluster_graph(cluster, alone(cluster)).discs
+    assert (disc.short, disc.nodes, len(disc.dots)) == ("50 x\n1", 1, 1)
+
+
+def test_many_islands_are_dots_of_the_neighbourhoods_that_fast_links_make() -> None:
+    network = TierNetwork((GIGA, 10 * GIGA), tuple((f"pod{i % 3}",) for i in range(90)))
+    cluster = Cluster("c", tuple(node(f"n{i}", 100 + i) for i in range(90)), network)
+    graph = cluster_graph(cluster, alone(cluster))
+    assert [(len(disc.dots), disc.nodes) for disc in graph.discs] == [(30, 30)] * 3
+    assert graph.edges == {(0, 1): GIGA, (0, 2): GIGA, (1, 2): GIGA}
+    assert "10.0 GB/s or more" in graph.meaning
+
+
+def test_of_many_equally_fast_links_none_is_drawn() -> None:
+    cluster = Cluster("c", tuple(node(f"n{i}", 100 + i) for i in range(30)), TierNetwork((GIGA,), ((),) * 30))
+    graph = cluster_graph(cluster, alone(cluster))
+    assert graph.edges == {}
+    assert graph.left_out == (GIGA,) * (30 * 29 // 2)
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
