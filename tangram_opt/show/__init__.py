@@ -1,18 +1,24 @@
 """Plans, compositions and islands for people: tables in a terminal, and pictures."""
 
 from tangram_opt.show.composition import print_composition
+from tangram_opt.show.explanation import print_explanation
 from tangram_opt.show.machines import machine_notes
 from tangram_opt.show.names import compress_names
 from tangram_opt.show.partition import print_partition
-from tangram_opt.show.picture import draw_cluster, draw_plan
+from tangram_opt.show.picture import check_picture, draw_cluster, draw_plan, draw_sensitivity
 from tangram_opt.show.plan import print_plan
+from tangram_opt.show.sensitivity import print_sensitivity
 
 __all__ = [
+    "check_picture",
     "compress_names",
     "draw_cluster",
     "draw_plan",
+    "draw_sensitivity",
     "machine_notes",
     "print_composition",
+    "print_explanation",
     "print_partition",
     "print_plan",
+    "print_sensitivity",
 ]

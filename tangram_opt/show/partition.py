@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
+
 from rich.console import Console
 
 from tangram_opt.data.cluster import Cluster
 from tangram_opt.data.island import IslandsProblem, Partition
 from tangram_opt.data.units import GIGA, TERA
-from tangram_opt.islands import IslandGroup, build_islands, links
+from tangram_opt.islands import IslandGroup, boundaries, build_islands, evaluate, links
+from tangram_opt.islands.likeness import ATTRIBUTES, ratio_limit, ratio_limits
+from tangram_opt.show.explanation import boundary_text
 from tangram_opt.show.names import compress_names
 from tangram_opt.show.tables import Column, print_line, print_table
-from tangram_opt.show.units import decimals, gib
+from tangram_opt.show.units import count, decimals, gib, percent
 
 MOST_CLASSES_IN_A_MATRIX = 12
+MOST_LINES = 66
+"""Lines of a list that are printed: enough for the pairs of twelve classes."""
 
 
 def print_partition(problem: IslandsProblem, partition: Partition, console: Console) -> None:
@@ -47,7 +54,7 @@ def print_partition(problem: IslandsProblem, partition: Partition, console: Cons
                 group.island.name,
                 str(group.count),
                 f"{group.island.nodes} x {group.island.gpus_per_node}",
-                decimals(group.island.gpu.matmul_flops_per_s / TERA, 3),
+                _teraflops(group.island.gpu.matmul_flops_per_s),
                 gib(group.island.gpu.memory_bytes),
                 _gigabytes(group.island.group_bandwidth_bytes_per_s(group.island.gpus_per_node))
                 if group.island.gpus_per_node > 1
@@ -60,6 +67,48 @@ def print_partition(problem: IslandsProblem, partition: Partition, console: Cons
     )
     if len(partition.islands) > 1:
         _print_links(problem.cluster, groups, console)
+        _print_boundaries(problem, groups, console)
+    _print_lost(problem, partition, groups, console)
+
+
+def _print_lost(problem: IslandsProblem, partition: Partition, groups: Sequence[IslandGroup], console: Console) -> None:
+    """Print the compute that islands lose to their slowest nodes, and which these are."""
+    nodes = problem.cluster.nodes
+    lost = evaluate(problem, partition).compute_lost_flops_per_s
+    whole = sum(node.gpus * node.gpu.matmul_flops_per_s for node in nodes)
+    print_line(console)
+    print_line(
+        console,
+        f"Compute lost, as an island counts as its slowest node: {_teraflops(lost)} TFLOP/s, {percent(lost / whole)}",
+    )
+    slowed = []
+    for number, group in enumerate(groups, 1):
+        for members in group.members:
+            slowest, fastest = (pick(members, key=lambda i: nodes[i].gpu.matmul_flops_per_s) for pick in (min, max))
+            least, most = (nodes[i].gpu.matmul_flops_per_s for i in (slowest, fastest))
+            if least < most:
+                slowed.append(
+                    f"island {number} runs at the {_teraflops(least)} TFLOP/s of {nodes[slowest].name}, "
+                    f"{nodes[fastest].name} reaches {_teraflops(most)}"
+                )
+    for line in slowed[:MOST_LINES]:
+        print_line(console, f"  {line}")
+    _print_more(len(slowed), console)
+
+
+def _print_boundaries(problem: IslandsProblem, groups: Sequence[IslandGroup], console: Console) -> None:
+    """Print for each pair of classes what keeps their first islands from being one."""
+    print_line(console)
+    print_line(console, "What keeps islands apart")
+    rows = [
+        (f"{each.first + 1}", f"{each.second + 1}", boundary_text(each))
+        for each in islice(boundaries(problem, groups), MOST_LINES)
+    ]
+    print_table(console, [Column("", number=True), Column("and", number=True), Column("by")], rows)
+    _print_more(sum(group.count > 1 for group in groups) + len(groups) * (len(groups) - 1) // 2, console)
+    limits = (*ratio_limits(problem.tolerances), ratio_limit(problem.tolerances.network))
+    allowed = (f"{what} {float(limit):g} times" for what, limit in zip((*ATTRIBUTES, "network"), limits, strict=True))
+    print_line(console, f"(allowed: {', '.join(allowed)})")
 
 
 def _print_links(cluster: Cluster, groups: tuple[IslandGroup, ...], console: Console) -> None:
@@ -85,7 +134,8 @@ def _print_links(cluster: Cluster, groups: tuple[IslandGroup, ...], console: Con
             for j in range(len(groups))
             if i != j or groups[i].count > 1
         ]
-    print_table(console, columns, rows)
+    print_table(console, columns, rows[:MOST_LINES])
+    _print_more(len(rows), console)
 
 
 def _link(groups: tuple[IslandGroup, ...], between: tuple[tuple[int, ...], ...], i: int, j: int) -> str:
@@ -95,3 +145,13 @@ def _link(groups: tuple[IslandGroup, ...], between: tuple[tuple[int, ...], ...],
 
 def _gigabytes(bytes_per_s: int) -> str:
     return decimals(bytes_per_s / GIGA, 3)
+
+
+def _teraflops(flops_per_s: int) -> str:
+    return decimals(flops_per_s / TERA, 3)
+
+
+def _print_more(length: int, console: Console) -> None:
+    """Say how long a list is whose first lines were printed."""
+    if length > MOST_LINES:
+        print_line(console, f"and {count(length - MOST_LINES)} more, which --json has")
