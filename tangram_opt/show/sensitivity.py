@@ -58,7 +58,11 @@ def print_sensitivity(
             row.append("no plan" if plan is None else duration(plan.iteration_ns))
         rows.append([*row, "proven" if interval.proven else "best found"])
     print_table(console, columns, rows)
-    print_line(console, "The first tolerance of a line is the exact ratio of two figures less 1, here rounded up.")
+    print_line(
+        console,
+        "A line begins where the tolerance reaches the ratio of two figures less 1, here rounded up; the last one "
+        "includes its end.",
+    )
 
 
 def compute_lost_share(cluster: Cluster, interval: Interval) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import nan
+from math import isnan, nan
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -58,8 +58,8 @@ def sensitivity_figure(
         if len(intervals) <= MOST_MARKS:
             panel.plot(edges[:-1], values, "o", color=colour, markersize=4)
         panel.set_ylabel(label)
-        panel.set_ylim(bottom=0)
-        panel.margins(y=0.1)
+        most = max((value for value in values if not isnan(value)), default=0)
+        panel.set_ylim(0, 1.1 * most or 1)
         panel.grid(alpha=0.3)
         panel.spines[["top", "right"]].set_visible(False)
     axes[0].yaxis.set_major_locator(MaxNLocator(integer=True))
