@@ -30,11 +30,13 @@ from tangram_opt.result import Result
 from tangram_opt.show import check_picture, draw_cluster, machine_notes, print_explanation, print_partition
 
 DEFAULTS = Tolerances()
+MOST = 1e9
+"""Above any tolerance that tells nodes apart, and any bandwidth; not infinity."""
 
 
 def _tolerance(flag: str, text: str, default: float) -> Any:
     text = f"{text}; {default:g} unless CLUSTER is a problem that says otherwise."
-    return typer.Option(flag, metavar="X", min=0, help=text, show_default=False)
+    return typer.Option(flag, metavar="X", min=0, max=MOST, help=text, show_default=False)
 
 
 def islands(
@@ -58,7 +60,9 @@ def islands(
     ] = None,
     fast_link: Annotated[
         float | None,
-        typer.Option("--fast-link", metavar="GB/s", min=1e-9, help="Links at least this fast count as equally fast."),
+        typer.Option(
+            "--fast-link", metavar="GB/s", min=1e-9, max=MOST, help="Links at least this fast count as equally fast."
+        ),
     ] = None,
     explain: Annotated[
         tuple[str, str] | None,

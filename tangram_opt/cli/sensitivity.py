@@ -25,6 +25,7 @@ from tangram_opt.islands import sensitivity as islands_sensitivity
 from tangram_opt.result import Result
 from tangram_opt.show import check_picture, draw_sensitivity, machine_notes, print_sensitivity
 
+MOST = 1000
 ALIKE = ("compute", "memory", "intra_bandwidth")
 """The tolerances that move unless others are asked for."""
 
@@ -110,8 +111,8 @@ def _number(option: str, text: str) -> Fraction:
         value = Fraction(text)
     except (ValueError, ZeroDivisionError):
         value = Fraction(-1)
-    if value < 0 or "/" in text:
-        raise InputError(f"{option}: {text!r}, expected a number of at least 0")
+    if not 0 <= value <= MOST or "/" in text:
+        raise InputError(f"{option}: {text!r}, expected a number from 0 to {MOST}")
     return value
 
 

@@ -152,7 +152,8 @@ def test_sensitivity_of_a_planning_problem_plans_on_the_islands(tangram, folder)
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (("--from", "-1"), "--from: '-1', expected a number of at least 0"),
+        (("--from", "-1"), "--from: '-1', expected a number from 0 to 1000"),
+        (("--to", "1e400"), "--to: '1e400'"),
         (("--from", "1/3"), "--from: '1/3'"),
         (("--to", "wide"), "--to: 'wide'"),
         (("--from", "0.5", "--to", "0.1"), "--from: 0.5, expected at most the 0.1 of --to"),
