@@ -60,8 +60,7 @@ def print_sensitivity(
     print_table(console, columns, rows)
     print_line(
         console,
-        "A line begins where the tolerance reaches the ratio of two figures less 1, here rounded up; the last one "
-        "includes its end.",
+        "Lines begin where the tolerance reaches a ratio of two figures less 1, rounded up; the last includes its end.",
     )
 
 
