@@ -12,7 +12,6 @@ from typing import Final
 from tangram_opt.backend import Progress
 from tangram_opt.composition.exact import quick_bound_ns
 from tangram_opt.data.composition import Composition, CompositionProblem
-from tangram_opt.data.island import IslandsProblem
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.data.workload import Workload
 from tangram_opt.enumeration import (
@@ -23,10 +22,11 @@ from tangram_opt.enumeration import (
     enumerate_pairs,
     run_queries,
 )
-from tangram_opt.errors import InputError, NoPlanError, UndecidedError
-from tangram_opt.islands import IslandGroup, agglomerate, build_islands, links
+from tangram_opt.errors import NoPlanError, UndecidedError
+from tangram_opt.islands import IslandGroup
 from tangram_opt.parallelizers.interface import Parallelizer
 from tangram_opt.parallelizers.layout import divisors
+from tangram_opt.planner.islands import find_islands
 from tangram_opt.planner.no_plan import why_not
 from tangram_opt.result import Outcome, Result, StopReason
 from tangram_opt.solvers import solve
@@ -151,10 +151,7 @@ def search(
     KeyboardInterrupt
         It was interrupted before it had any plan.
     """
-    partition = agglomerate(IslandsProblem(problem.name, problem.cluster, problem.tolerances))
-    groups = build_islands(problem.cluster, partition)
-    between = links(problem.cluster, groups)
-    _check_linked(problem.cluster.name, groups, between)
+    groups, between = find_islands(problem, time_limit_s=time_limit_s, threads=threads, seed=seed)
     compose = _Composer(problem, groups, between, solver, time_limit_s, threads, seed, on_progress)
     workloads = _workloads(problem)
     reports = [enumerate_pairs(parallelizer, problem.model, groups, load, problem.pruning) for load in workloads]
@@ -295,18 +292,6 @@ def cost_of_using(found: Search, island: str, *, solver: str, time_limit_s: floa
         problem, islands=tuple(classes), options=problem.options + copies, required=(*problem.required, *own, island)
     )
     return solve(forced, solver, time_limit=time_limit_s)
-
-
-def _check_linked(cluster: str, groups: Sequence[IslandGroup], links_bytes_per_s: Sequence[Sequence[int]]) -> None:
-    """Refuse a cluster with islands that cannot reach one another; the nodes of an island always can."""
-    for a, here in enumerate(groups):
-        for b, there in enumerate(groups):
-            if (a != b or here.count > 1) and not links_bytes_per_s[a][b]:
-                raise InputError(
-                    f"cluster {cluster!r}: network: no link from island {here.island.name!r} to island "
-                    f"{there.island.name!r}, expected a bandwidth above 0 between every two islands "
-                    "(leave out nodes that cannot be reached)"
-                )
 
 
 def _workloads(problem: PlanningProblem) -> list[Workload]:

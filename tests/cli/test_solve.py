@@ -28,6 +28,7 @@ FIELDS = {
     "wall_s",
     "solution",
     "log",
+    "notes",
 }
 
 

@@ -119,7 +119,7 @@ def test_every_kind_of_document_is_saved_above_and_has_a_schema_that_names_its_f
 
 def test_hand_written_fields_are_described() -> None:
     described = schema("cluster")["$defs"]
-    for name in ("ClusterDocument", "NodeGroup", "NetworkDocument", "Tier", "GpuOverrides"):
+    for name in ("ClusterDocument", "NodeGroup", "NetworkDocument", "Tier", "GpuOverrides", "NodeOverrides"):
         assert all(field.get("description") for field in described[name]["properties"].values())
 
 
