@@ -27,6 +27,7 @@ FIELDS = {
     "gap",
     "wall_s",
     "solution",
+    "levels",
     "log",
     "notes",
 }

@@ -145,7 +145,7 @@ class ClaimsLost(PlantedIslands):
 
     def solve(self, problem, options):
         exact = super().solve(problem, options)
-        greedy = AgglomerativeBackend().solve(problem, options)
+        greedy = AgglomerativeBackend().solve(problem, replace(options, formulation="auto"))
         if greedy.objective != exact.objective:
             return exact
         levels = tuple(replace(level, bound=level.value) for level in greedy.levels)
