@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
 from random import Random
 from statistics import mean, median
 from time import perf_counter
 
 import numpy as np
 
+from bench.regret import LIMIT_S, pipeline_of, regrets, summary
 from bench.report import ROOT, Row, table, write_csv, write_markdown
-from tangram_opt.composition import evaluate
 from tangram_opt.composition.objective import closed_form_ns
 from tangram_opt.data.schedule import ScheduleProblem, SplitStage
 from tangram_opt.documents import load_composition, load_composition_problem
@@ -36,7 +35,9 @@ SEARCH_LIMIT_S = 60.0
 def run() -> None:
     """Measure everything, and write the report."""
     library = list(_library())
+    chosen = list(regrets(load_composition_problem(path) for path in sorted(INSTANCES.glob("*.json"))))
     write_csv("pipeline", library)
+    write_csv("pipeline-regret", chosen)
     forms = [_errors(name, family) for name, family in FAMILIES.items()]
     write_markdown(
         "pipeline",
@@ -51,6 +52,10 @@ def run() -> None:
             table([row for pair in forms for row in pair]),
             "## The same over the best known compositions of the library",
             table(library),
+            "## Plans chosen by the closed form and by the period form",
+            f"Composition problems of the library, solved by `dp` with {LIMIT_S:.0f} s for each form; what they choose "
+            f"is simulated. {summary(chosen)}",
+            table(chosen),
             "## What 1F1B leaves on the table",
             "Equal passes, the backward in two of them; memory in micro-batches. Without a barrier stages may start "
             "the next iteration before the others have ended. Searched by `cpsat-schedule` for at most "
@@ -170,7 +175,7 @@ def _summary(name: str, form: str, errors: Sequence[float]) -> Row:
 def _library() -> Iterator[Row]:
     """Measure the pipelines of the best known solutions."""
     for path in sorted((INSTANCES / "solutions").glob("*.json")):
-        pipeline = _best_known(path)
+        pipeline = pipeline_of(load_composition_problem(INSTANCES / path.name), load_composition(path))
         makespan = run_pipeline(pipeline).makespan_ns
         deep = replace(pipeline, depths=tuple(2 * depth - 1 for depth in standard_depths(pipeline.stages)))
         upper = upper_bound_ns(pipeline)
@@ -185,18 +190,6 @@ def _library() -> Iterator[Row]:
             "upper bound": _signed(upper / makespan - 1),
             "simulated, warm-up doubled": _signed(run_pipeline(deep).makespan_ns / makespan - 1),
         }
-
-
-def _best_known(path: Path) -> Pipeline:
-    problem, composition = load_composition_problem(INSTANCES / path.name), load_composition(path)
-    stages = [stage for pick in composition.picks for stage in problem.options[pick.option].stages]
-    return Pipeline(
-        tuple(stage.forward_ns for stage in stages),
-        tuple(stage.backward_ns for stage in stages),
-        evaluate(problem, composition).transfers_ns,
-        tuple(stage.sync_ns for stage in stages),
-        problem.micro_batches,
-    )
 
 
 def _searched(shape: tuple[int, int], memory: float, barrier: bool) -> Row:
