@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -12,7 +12,7 @@ import typer
 
 from tangram_opt import documents
 from tangram_opt.backend import Problem
-from tangram_opt.cli.options import AsJson, Seed, TimeLimit
+from tangram_opt.cli.options import AsJson, Objective, Seed, TimeLimit
 from tangram_opt.cli.output import print_json, say_written, stdout_console
 from tangram_opt.cli.progress import reporting
 from tangram_opt.crosscheck import (
@@ -23,6 +23,7 @@ from tangram_opt.crosscheck import (
     random_problems,
     save_disagreements,
 )
+from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.errors import InputError, NoPlanError
 from tangram_opt.show.tables import Column, print_line, print_table
@@ -52,6 +53,7 @@ def compare(
     kind: Annotated[
         Literal["composition", "islands"], typer.Option("--kind", help="Kind of the random problems.")
     ] = "composition",
+    objective: Objective = None,
     seed: Seed = 0,
     time_limit: TimeLimit = DEFAULT_TIME_LIMIT_S,
     workers: Annotated[int, typer.Option("--workers", metavar="N", min=1, help="Solvers that run at a time.")] = 1,
@@ -70,15 +72,15 @@ def compare(
     """Compare solvers: run each in every formulation, check each answer, and see whether they fit together."""
     names = None if solvers is None else list(dict.fromkeys(solvers.split(",")))
     limit = DEFAULT_TIME_LIMIT_S if time_limit is None else time_limit
-    given = [_load(path) for path in instances or ()]
+    given = [_by(objective, _load(path)) for path in instances or ()]
     if not given and random is None:
         raise InputError("compare: nothing to compare, expected INSTANCE files or --random N")
     reports = []
     if given:
         reports.append(_crosscheck(given, names, limit, workers, seed, fresh=True))
     if random is not None:
-        problems: Iterator[Problem] = RANDOM[kind](random, seed)
-        reports.append(_crosscheck(list(problems), names, limit, workers, seed, fresh=False))
+        problems = [_by(objective, problem) for problem in RANDOM[kind](random, seed)]
+        reports.append(_crosscheck(problems, names, limit, workers, seed, fresh=False))
     report = Report(
         tuple(row for each in reports for row in each.rows),
         tuple(disagreement for each in reports for disagreement in each.disagreements),
@@ -107,6 +109,15 @@ def _load(path: Path) -> Problem:
     if isinstance(problem, PlanningProblem):
         raise InputError(f"{path}: a planning problem, expected an islands problem or a composition problem")
     return problem
+
+
+def _by(objective: Literal["closed", "period"] | None, problem: Problem) -> Problem:
+    """Let a problem minimise another objective than it states."""
+    if objective is None:
+        return problem
+    if not isinstance(problem, CompositionProblem):
+        raise InputError(f"{problem.name}: no composition problem, --objective is for composition problems")
+    return replace(problem, objective=objective)
 
 
 def _crosscheck(
