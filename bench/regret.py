@@ -49,10 +49,10 @@ def regrets(problems: Iterator[CompositionProblem]) -> Iterator[Row]:
 def summary(rows: Sequence[Row]) -> str:
     """Say how often, and by how much at most, each form chooses the slower plan."""
     slower = [float(str(row["closed form slower by"]).removesuffix(" %")) for row in rows]
+    worse, far, better = (sum(map(test, slower)) for test in (lambda x: x > 0, lambda x: x >= 5, lambda x: x < 0))
     return (
-        f"Of {len(slower)} problems the plan of the closed form is slower on {sum(loss > 0 for loss in slower)} "
-        f"(by 5 % or more on {sum(loss >= 5 for loss in slower)}, at most {max(slower):.1f} %), that of the period form on "
-        f"{sum(loss < 0 for loss in slower)} (at most {max(-loss for loss in slower):.1f} %)."
+        f"Of {len(slower)} problems the plan of the closed form is slower on {worse} (by 5 % or more on {far}, at most "
+        f"{max(slower):.1f} %), that of the period form on {better} (at most {max(-loss for loss in slower):.1f} %)."
     )
 
 
