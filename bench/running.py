@@ -16,7 +16,7 @@ from tangram_opt.result import Outcome
 from tangram_opt.solvers import available
 
 SEEDS = (0, 1, 2)
-WITHOUT_SEED = ("agglomerative", "dp", "paper-dp", "note-dp")
+WITHOUT_SEED = ("agglomerative", "components", "dp", "paper-dp", "note-dp")
 QUICK_LIMIT_S, FULL_LIMIT_S = 10.0, 60.0
 
 

@@ -39,7 +39,7 @@ from dataclasses import dataclass
 
 from formulations.islands_levels import Target
 from formulations.islands_limits import limit_islands, limit_lost
-from formulations.islands_sets import LIMIT, is_largest, largest_islands
+from formulations.islands_sets import LIMIT, friends_of, is_largest, largest_islands
 from formulations.linear import LinearModel
 from tangram_opt.islands.closure import bits
 from tangram_opt.islands.parts import Groups, Part
@@ -115,7 +115,8 @@ def cover(part: Part, target: Target) -> Cover:
     assert islands is not None
     model = LinearModel(tight=True)
     if target.most_islands is None:
-        chosen = [each for each in islands if is_largest(each[1], part)]
+        friends = friends_of(part)
+        chosen = [each for each in islands if is_largest(each[1], friends)]
         y = {each: model.add_binary(f"y_{number}", 1) for number, each in enumerate(chosen)}
         for u in range(part.size):
             model.add_row(f"covered_{u}", {index: 1 for (_, q), index in y.items() if q >> u & 1}, lower=1)

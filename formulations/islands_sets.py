@@ -35,7 +35,7 @@ def all_islands(part: Part) -> tuple[int, ...] | None:
     where all that is new comes after the block that was added last, which is true of exactly one way to every island
     (Kuznetsov's close-by-one). Islands with blocks that cannot be together lead to no others.
     """
-    friends = _friends(part)
+    friends = friends_of(part)
     found: list[int] = []
     stack = [(1 << block, block) for block in range(part.size)]
     while stack:
@@ -77,12 +77,12 @@ def largest_islands(part: Part) -> tuple[tuple[int, int], ...] | None:
     return tuple(found)
 
 
-def is_largest(island: int, part: Part) -> bool:
-    """Whether no block can be added to an island, not even one that would be its first."""
-    return not _common(island, _friends(part)) & ~island
+def is_largest(island: int, friends: list[int]) -> bool:
+    """Whether no block can be added to an island, not even one that would be its first; see :func:`friends_of`."""
+    return not _common(island, friends) & ~island
 
 
-def _friends(part: Part) -> list[int]:
+def friends_of(part: Part) -> list[int]:
     """For each block those that it may be with, itself among them, as bits."""
     return [sum(1 << int(other) for other in np.flatnonzero(row)) for row in part.together]
 

@@ -178,7 +178,7 @@ def _with_objective(problem: Problem, objective: Objective) -> Problem:
     if objective not in OBJECTIVES:
         raise InputError(_unknown("objective", objective, OBJECTIVES))
     if not isinstance(problem, CompositionProblem):
-        raise InputError(f"objective: {objective!r} is of composition problems, {problem.name!r} is an islands problem")
+        raise InputError(f"objective: {objective!r} is of composition problems, {problem.name!r} is not one")
     return replace(problem, objective=objective)
 
 

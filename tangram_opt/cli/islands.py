@@ -26,6 +26,7 @@ from tangram_opt.cli.text import standing, summarise
 from tangram_opt.data.cluster import Cluster
 from tangram_opt.data.island import IslandsProblem, Partition, Tolerances
 from tangram_opt.data.units import GIGA
+from tangram_opt.errors import NoPlanError
 from tangram_opt.result import Result
 from tangram_opt.show import check_picture, draw_cluster, machine_notes, print_explanation, print_partition
 
@@ -102,7 +103,10 @@ def islands(
         return
     result = _solve(problem, solver, time_limit, threads, seed)
     partition = result.solution
-    assert partition is not None  # Nodes one by one are islands, so there always is one.
+    if partition is None:  # Nodes one by one are islands: there is a partition, which this solver did not find.
+        raise NoPlanError(
+            f"{problem.name}: no islands found by {solver}{': ' if result.log else ''}{'; '.join(result.log)}"
+        )
     if output is not None:
         save(partition, output)
     if picture is not None:

@@ -22,7 +22,7 @@ class DynamicProgram(CompositionBackend):
     """Exact, with a bound that holds whenever it is stopped."""
 
     name = "dp"
-    summary = "exact dynamic program: box search over slowest stage and sync, proves its answers"
+    summary = "exact dynamic program: box search over slowest stage or period, and sync; proves its answers"
     exact = True
     formulation = "box-search"
     objectives = OBJECTIVES

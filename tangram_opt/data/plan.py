@@ -153,6 +153,8 @@ class SearchReport:
         Those whose bound is no better than the plan, so that none had to be solved.
     enumeration_s, composition_s : float
         Elapsed times.
+    islands_proven : bool
+        Whether the islands are proven to be the best; what is proven of the plan is so for these islands.
     """
 
     __pydantic_config__ = STRICT
@@ -168,6 +170,7 @@ class SearchReport:
     enumeration_s: float
     composition_s: float
     micro_batches_ruled_out: tuple[PositiveInt, ...] = ()
+    islands_proven: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import time
 from importlib.metadata import version
 from typing import Any
 
-from tangram_opt.backend import Problem, SolveOptions
+from tangram_opt.backend import Problem, SolveOptions, refuse_what_needs_a_library
 from tangram_opt.data.island import IslandsProblem, Partition
 from tangram_opt.islands.answer import Bounds, answer, partition_of
 from tangram_opt.islands.conditions import check
@@ -44,7 +44,7 @@ class ComponentsBackend:
     name = "components"
     summary = "connected components of the similarity graph, which chains unlike nodes; no solution where that is wrong"
     exact = False
-    formulation = "similarity graph"
+    formulation = "similarity-graph"
 
     def version(self) -> str:
         """Version of networkx."""
@@ -62,7 +62,7 @@ class ComponentsBackend:
         """Its one method."""
         return (self.formulation,)
 
-    def solve(self, problem: Any, options: SolveOptions) -> Result[Partition]:  # noqa: ARG002 (nothing to limit)
+    def solve(self, problem: Any, options: SolveOptions) -> Result[Partition]:
         """Solve an islands problem.
 
         Parameters
@@ -70,13 +70,14 @@ class ComponentsBackend:
         problem : IslandsProblem
             Cluster and tolerances.
         options : SolveOptions
-            Not used: the method takes no decisions.
+            None counts: the method takes no decisions.
 
         Returns
         -------
         Result
             Optimal where the components are islands, and otherwise unknown, with a condition that they violate.
         """
+        refuse_what_needs_a_library(self.name, self.formulation, options)
         start = time.perf_counter()
         partition = similarity_components(problem)
         violated = check(problem, partition)

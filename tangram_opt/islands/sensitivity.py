@@ -9,6 +9,7 @@ from math import ceil
 from typing import Any
 
 from tangram_opt.data.island import IslandsProblem, Partition, Tolerances
+from tangram_opt.errors import NoPlanError
 from tangram_opt.islands.breakpoints import Tolerance, breakpoints
 from tangram_opt.islands.evaluation import PartitionValue, evaluate
 from tangram_opt.result import Outcome, Result
@@ -82,7 +83,7 @@ def sensitivity(
         result = solve(at)
         partition = result.solution
         if partition is None:
-            raise ValueError("an islands problem has a solution, nodes one by one")
+            raise NoPlanError(f"{problem.name}: no islands found by {result.solver}: {'; '.join(result.log)}")
         proven = result.outcome is Outcome.OPTIMAL
         found[number] = Interval(starts[number], ends[number], tolerances, partition, evaluate(at, partition), proven)
         return found[number]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
 
 from tangram_opt.pipeline.bounds import lower_bound_ns, period_form_ns, upper_bound_ns
 from tangram_opt.pipeline.bubble import Bubble, bubble_by_cause
@@ -65,7 +64,7 @@ def analyse(pipeline: Pipeline) -> Analysis:
         schedule=schedule,
         lower_ns=lower_bound_ns(pipeline),
         upper_ns=upper_bound_ns(pipeline),
-        period_form_ns=ceil(period_form_ns(pipeline)),
+        period_form_ns=period_form_ns(pipeline),
         cycle=critical_cycle(pipeline),
         path=critical_path(pipeline),
         bubble=bubble_by_cause(pipeline),

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import accumulate
+from math import ceil
 
 from tangram_opt.pipeline.data import Pipeline
 from tangram_opt.pipeline.period import critical_cycle
 
 
-def period_form_ns(pipeline: Pipeline) -> Fraction:
-    """Estimate the iteration time: (n-1) P + sum t + 2 sum c + max sync, P being the period.
+def period_form_ns(pipeline: Pipeline) -> int:
+    """Estimate the iteration time: (n-1) P + sum t + 2 sum c + max sync, P being the period in whole nanoseconds.
 
     It is never too low where no link is shared and max f + max b is at most P, for example where all stages have the
     same ratio of backward to forward: then it is :func:`upper_bound_ns`.
     """
-    return _steady(pipeline, critical_cycle(pipeline).period_ns)
+    return int(_steady(pipeline, Fraction(ceil(critical_cycle(pipeline).period_ns))))
 
 
 def upper_bound_ns(pipeline: Pipeline) -> int | None:

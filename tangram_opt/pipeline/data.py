@@ -62,9 +62,8 @@ class Pipeline:
     ------
     ValueError
         If the lengths do not fit together, a time is negative, there is no stage or no micro-batch, depths increase
-        from a stage to the next, a link carries nothing, what is not there or what
-        another one carries, or the times are too
-        long for 64-bit nanoseconds.
+        from a stage to the next, a link carries nothing, what is not there or what another one carries, or the times
+        are too long for 64-bit nanoseconds.
     """
 
     forward_ns: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""The islands that a plan is made on: proven fewest, and all of them linked."""
+"""The islands that a plan is made on: the best partition, proven unless time is short, and all of them linked."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from tangram_opt.data.island import IslandsProblem, Partition
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.errors import InputError
 from tangram_opt.islands import IslandGroup, build_islands, links
-from tangram_opt.result import StopReason
+from tangram_opt.result import Outcome, StopReason
 from tangram_opt.solvers import solve
 
 
 def find_islands(
     problem: PlanningProblem, *, time_limit_s: float | None, threads: int, seed: int
-) -> tuple[tuple[IslandGroup, ...], tuple[tuple[int, ...], ...]]:
+) -> tuple[tuple[IslandGroup, ...], tuple[tuple[int, ...], ...], bool]:
     """Find the islands of a planning problem.
 
     Parameters
@@ -32,6 +32,8 @@ def find_islands(
         Classes of equal islands.
     links : tuple of tuple of int, classes x classes
         Bandwidths between them, see :func:`tangram_opt.islands.links`.
+    proven : bool
+        Whether no partition is better.
 
     Raises
     ------
@@ -53,7 +55,7 @@ def find_islands(
     groups = build_islands(problem.cluster, partition)
     between = links(problem.cluster, groups)
     _check_linked(problem.cluster.name, groups, between)
-    return groups, between
+    return groups, between, result.outcome is Outcome.OPTIMAL
 
 
 def _check_linked(cluster: str, groups: Sequence[IslandGroup], links_bytes_per_s: Sequence[Sequence[int]]) -> None:

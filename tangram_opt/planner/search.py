@@ -68,6 +68,8 @@ class Search:
         Who planned slices.
     groups : tuple of IslandGroup
         Island classes with their members.
+    islands_proven : bool
+        Whether no partition of the cluster is better than theirs.
     trials : tuple of Trial
         One per micro-batch size for which any slice has a plan.
     ruled_out : tuple of Workload
@@ -89,6 +91,7 @@ class Search:
     problem: PlanningProblem
     parallelizer: Parallelizer
     groups: tuple[IslandGroup, ...]
+    islands_proven: bool
     trials: tuple[Trial, ...]
     ruled_out: tuple[Workload, ...]
     best: Trial
@@ -133,7 +136,7 @@ def search(
     workers : int
         Processes that query the parallelizer.
     time_limit_s : float or None
-        For each composition problem.
+        For the islands, and for each composition problem.
     threads, seed : int
         For the solver.
     on_progress : callable or None
@@ -151,7 +154,7 @@ def search(
     KeyboardInterrupt
         It was interrupted before it had any plan.
     """
-    groups, between = find_islands(problem, time_limit_s=time_limit_s, threads=threads, seed=seed)
+    groups, between, islands_proven = find_islands(problem, time_limit_s=time_limit_s, threads=threads, seed=seed)
     compose = _Composer(problem, groups, between, solver, time_limit_s, threads, seed, on_progress)
     workloads = _workloads(problem)
     reports = [enumerate_pairs(parallelizer, problem.model, groups, load, problem.pruning) for load in workloads]
@@ -191,6 +194,7 @@ def search(
         problem=problem,
         parallelizer=parallelizer,
         groups=groups,
+        islands_proven=islands_proven,
         trials=tuple(compose.trials),
         ruled_out=tuple(compose.ruled_out),
         best=compose.best,

@@ -183,6 +183,7 @@ def _search(plan: Plan) -> list[tuple[str, str]]:
     sizes = ", ".join(count(size) for size in search.micro_batches_tried)
     ruled_out = ", ".join(count(size) for size in search.micro_batches_ruled_out)
     return [
+        *([] if search.islands_proven else [("islands", "not proven to be the best: their search ran out of time")]),
         ("search", f"{count(search.pairs)} slice/island pairs; pruned: {pruned or 'none'}"),
         ("queries", f"{count(search.queries)} to {search.parallelizer}, which gave {count(search.options)} options"),
         (

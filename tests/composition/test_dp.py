@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tangram_opt.backend import Backend, SolveOptions
 from tangram_opt.composition import check, evaluate
 from tangram_opt.composition.dp import DynamicProgram
-from tangram_opt.composition.exact import Best, BoxSearch
+from tangram_opt.composition.exact import Best, BoxSearch, quick_bound_ns
 from tangram_opt.composition.order_free import OrderFree, order_is_free
 from tangram_opt.composition.sequences import Sequences
 from tangram_opt.composition.table import IMPOSSIBLE, option_table
@@ -254,6 +254,14 @@ def test_any_number_of_kinds_of_island_will_do_where_the_order_is_free():
     many = with_80_more_kinds_of_island("tiny-order")
     assert DynamicProgram().unsupported(many) is None
     assert optimum(many) == 102
+
+
+@some
+@given(st.one_of(problems(), problems(objective="period"), problems(order_free=True)))
+def test_the_quick_bound_is_never_above_the_optimum(problem):
+    best = brute_force(problem)
+    bound = quick_bound_ns(problem)
+    assert bound <= (IMPOSSIBLE if best is None else best)
 
 
 MANY_ISLANDS = ("distinct-64x12-1", "distinct-96x16-1", "huge-128x16-1", "huge-128x64in8-1", "memory-80x16in4-1")
