@@ -104,9 +104,7 @@ def islands(
     result = _solve(problem, solver, time_limit, threads, seed)
     partition = result.solution
     if partition is None:  # Nodes one by one are islands: there is a partition, which this solver did not find.
-        raise NoPlanError(
-            f"{problem.name}: no islands found by {solver}{': ' if result.log else ''}{'; '.join(result.log)}"
-        )
+        raise NoPlanError(f"{problem.name}: no islands found by {result.solver}: {'; '.join(result.log)}")
     if output is not None:
         save(partition, output)
     if picture is not None:
