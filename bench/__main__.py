@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from bench import campaign, composition, planning
+from bench import campaign, composition, islands, pipeline, planning, running
 
 
 def main() -> None:
@@ -13,12 +13,15 @@ def main() -> None:
     benches = parser.add_subparsers(required=True, metavar="NAME", help="what to measure")
     planned = benches.add_parser("planning", help=planning.__doc__)
     planned.set_defaults(run=lambda _: planning.run())
-    composed = benches.add_parser("composition", help=composition.__doc__)
-    composition.add_arguments(composed)
-    composed.set_defaults(run=composition.run)
+    for name, module in (("composition", composition), ("islands", islands)):
+        solved = benches.add_parser(name, help=module.__doc__)
+        running.add_arguments(solved)
+        solved.set_defaults(run=module.run)
     compared = benches.add_parser("campaign", help=campaign.__doc__)
     campaign.add_arguments(compared)
     compared.set_defaults(run=campaign.run)
+    piped = benches.add_parser("pipeline", help=pipeline.__doc__)
+    piped.set_defaults(run=lambda _: pipeline.run())
     arguments = parser.parse_args()
     arguments.run(arguments)
 

@@ -1,12 +1,15 @@
-"""Random composition problems of all families by all solvers in all formulations, and whether their answers agree."""
+"""Random problems of all families by all solvers in all formulations, and whether their answers agree."""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
 
 from bench.report import table, write_markdown
-from tangram_opt.crosscheck import Report, crosscheck, random_problems
+from tangram_opt.backend import Problem
+from tangram_opt.crosscheck import Report, crosscheck, random_islands_problems, random_problems
 
 OUTCOMES = ("optimal", "feasible", "infeasible", "unknown", "error")
 
@@ -15,15 +18,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """State what this measurement can be told."""
     parser.add_argument("--random", metavar="N", type=int, default=2000, help="how many problems")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="of the problems")
+    parser.add_argument("--kind", choices=("closed", "period", "islands"), default="closed", help="which problems")
     parser.add_argument("--workers", metavar="N", type=int, default=1, help="runs at a time")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Compare, and write a report."""
-    report = crosscheck(
-        random_problems(arguments.random, arguments.seed), workers=arguments.workers, fresh=False, on_answer=_tell
-    )
-    command = f"tangram-opt compare --random {arguments.random} --seed {arguments.seed}"
+    problems = _problems(arguments.kind, arguments.random, arguments.seed)
+    report = crosscheck(problems, workers=arguments.workers, fresh=False, on_answer=_tell)
+    chosen = {"closed": "", "period": " --objective period", "islands": " --kind islands"}[arguments.kind]
+    command = f"tangram-opt compare --random {arguments.random} --seed {arguments.seed}{chosen}"
     found = [f"- {each.text}" for each in report.disagreements] or ["No answer contradicts another one."]
     paragraphs = [
         f"{arguments.random} problems, {len(report.rows)} answers, {len(report.disagreements)} disagreements; the same "
@@ -32,7 +36,16 @@ def run(arguments: argparse.Namespace) -> None:
         table(_totals(report)),
         "\n".join(found),
     ]
-    write_markdown("campaign", "Random campaign", paragraphs)
+    name = "campaign" if arguments.kind == "closed" else f"campaign-{arguments.kind}"
+    write_markdown(name, "Random campaign", paragraphs)
+
+
+def _problems(kind: str, count: int, seed: int) -> Iterator[Problem]:
+    if kind == "islands":
+        yield from random_islands_problems(count, seed)
+    else:
+        objective = "period" if kind == "period" else "closed"
+        yield from (replace(problem, objective=objective) for problem in random_problems(count, seed))
 
 
 def _totals(report: Report) -> list[dict[str, object]]:

@@ -4,115 +4,29 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from bench import composition_report
-from bench.measured import Measured
 from bench.report import ROOT
-from tangram_opt.backend import Backend
-from tangram_opt.crosscheck.agreement import contradictions
-from tangram_opt.crosscheck.runs import Answer, Run, answers
-from tangram_opt.data.composition import CompositionProblem
-from tangram_opt.documents import load_composition_problem
-from tangram_opt.result import Outcome
-from tangram_opt.solvers import available
+from bench.running import limit_and_seeds, measure
 
 INSTANCES = ROOT / "instances" / "composition"
-SEEDS = (0, 1, 2)
-WITHOUT_SEED = ("dp", "paper-dp", "note-dp")
-QUICK_LIMIT_S, FULL_LIMIT_S = 10.0, 60.0
 # Layers and islands of what the quick subset may hold; the seed is the first.
 QUICK_NAME = re.compile(r"[a-z-]+-(\d+)x(\d+)(in\d+)?-1")
 QUICK_LAYERS, QUICK_ISLANDS = 40, 4
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """State what this measurement can be told."""
-    parser.add_argument("--full", action="store_true", help="all instances and seeds; hours instead of minutes")
-    parser.add_argument("--time-limit", metavar="S", type=float, help="for each run")
-    parser.add_argument("--workers", metavar="N", type=int, default=1, help="runs at a time")
-    parser.add_argument("--solvers", metavar="A,B,...", help="all unless given")
-    parser.add_argument("--instances", metavar="PREFIX", default="", help="only those whose names begin so")
-
-
 def run(arguments: argparse.Namespace) -> None:
     """Measure, and write CSV, Markdown and pictures."""
-    limit = arguments.time_limit or (FULL_LIMIT_S if arguments.full else QUICK_LIMIT_S)
-    names = arguments.solvers.split(",") if arguments.solvers else None
-    backends = [
-        each
-        for each in available()
-        if isinstance(each, Backend) and not each.missing() and (names is None or each.name in names)
-    ]
     paths = [
         path
         for path in sorted(INSTANCES.glob(f"{arguments.instances}*.json"))
         if arguments.full or _is_quick(path.stem)
     ]
-    problems = [load_composition_problem(path) for path in paths]
-    seeds = SEEDS if arguments.full else SEEDS[:1]
-    rows = measure(problems, backends, seeds, limit, arguments.workers)
-    name = "composition" if arguments.full else "composition-quick"
-    composition_report.write(name, rows, limit, len(seeds))
-
-
-def measure(
-    problems: Sequence[CompositionProblem],
-    backends: Sequence[Backend],
-    seeds: Sequence[int],
-    limit_s: float,
-    workers: int,
-) -> list[Measured]:
-    """Run every backend in every formulation with every seed on every problem.
-
-    A run that fails with the first seed is not repeated with others: that counts as failing with all of them.
-    """
-    rows: list[Measured] = []
-    for problem in problems:
-        first = list(_runs(problem, backends, seeds[0], limit_s))
-        pairs = list(zip(first, answers(first, workers=workers), strict=True))
-        again = [
-            replace(made, seed=seed)
-            for made, answer in pairs
-            if made.solver not in WITHOUT_SEED and _proved(answer)
-            for seed in seeds[1:]
-        ]
-        pairs += zip(again, answers(again, workers=workers), strict=True)
-        wrong = {id(finding.runs[0]): finding.text for finding in contradictions(problem, pairs)}
-        rows += [_measured(made, answer, wrong.get(id(made))) for made, answer in pairs]
-        print(f"{problem.name}: {len(pairs)} runs", flush=True)
-    return rows
+    rows = measure(paths, arguments)
+    limit_s, seeds = limit_and_seeds(arguments)
+    composition_report.write("composition" if arguments.full else "composition-quick", rows, limit_s, len(seeds))
 
 
 def _is_quick(name: str) -> bool:
     match = QUICK_NAME.fullmatch(name)
     return match is not None and int(match[1]) <= QUICK_LAYERS and int(match[2]) <= QUICK_ISLANDS
-
-
-def _runs(problem: CompositionProblem, backends: Sequence[Backend], seed: int, limit_s: float) -> Iterator[Run]:
-    for backend in backends:
-        if backend.unsupported(problem) is None:
-            for formulation in backend.formulations(problem):
-                yield Run(problem, backend.name, formulation, limit_s, seed=seed)
-
-
-def _proved(answer: Answer) -> bool:
-    return answer.result is not None and answer.result.outcome in (Outcome.OPTIMAL, Outcome.INFEASIBLE)
-
-
-def _measured(made: Run, answer: Answer, wrong: str | None) -> Measured:
-    result = answer.result
-    return Measured(
-        instance=made.problem.name,
-        solver=made.solver,
-        formulation=made.formulation,
-        seed=made.seed,
-        outcome="error" if wrong or answer.failure else "unknown" if result is None else result.outcome.value,
-        stop_reason="killed" if answer.killed else "error" if result is None else result.stop_reason.value,
-        objective=None if result is None else result.objective,
-        bound=None if result is None else result.bound,
-        wall_s=round(answer.wall_s, 4),
-        peak_memory_mb=None if answer.peak_memory_bytes is None else answer.peak_memory_bytes // 1_000_000,
-        error=wrong or answer.failure,
-    )

@@ -22,7 +22,7 @@ def run() -> None:
     notes = [
         f"Wall time of `tangram-opt solve INSTANCE --workers {WORKERS} --json` in a fresh process, start of the",
         "interpreter and all micro-batch sizes included. Memory is the peak of its largest process times the number",
-        f"of processes (1 + {WORKERS}), which bounds their sum from above. Iteration time is the closed form.",
+        f"of processes (1 + {WORKERS}), which bounds their sum from above. Iteration time is the period form.",
     ]
     write_report("planning", "Planning instances", notes, rows)
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from formulations.composition_data import CompositionData, Placement
+from formulations.composition_period import PeriodRows, Use
 from formulations.linear import LinearModel
 from tangram_opt.composition.answer import placed
 from tangram_opt.data.composition import Composition
@@ -158,7 +159,36 @@ def arc_flow_without_slowest(data: CompositionData) -> ArcFlowMilp:
         excess = {index: most - p.limit for p, index in end[b] if p.limit is not None}
         if excess:
             model.add_row(f"depth_{b}", {after[b]: 1, **excess}, upper=most)
+    if data.period_ns is not None:
+        _add_period(model, data, use, link)
     return ArcFlowMilp(data, model, use, link, after, sync)
+
+
+def _add_period(
+    model: LinearModel,
+    data: CompositionData,
+    use: Mapping[tuple[Placement, int], int],
+    link: Mapping[tuple[int, int, int], int],
+) -> None:
+    """Add the rows of :mod:`formulations.composition_period`."""
+    between: defaultdict[tuple[int, int], list[Use]] = defaultdict(list)
+    starts: dict[str, list[Use]] = {f"{b}": [] for b in range(data.problem.length)}
+    ends: defaultdict[int, list[Use]] = defaultdict(list)
+    for (p, first), index in use.items():
+        starts[f"{first}"].append((p, index))
+        between[first, first + p.length].append((p, index))
+        ends[first + p.length].append((p, index))
+    times: defaultdict[int, dict[int, int]] = defaultdict(dict)
+    for (b, x, e), index in link.items():
+        times[b][index] = data.round_trip_ns[x][e]
+    rows = PeriodRows(model, data, starts)
+    margin = max((-tail for _, tail, _ in rows.excess.values()), default=0)
+    for (b, e), uses in between.items():
+        if e < data.problem.length:
+            rows.add_through(f"{b}", f"{e}", uses, [index for _, index in uses], times[e], margin)
+    for e, uses in ends.items():
+        if e < data.problem.length:
+            rows.add_tail(f"{e}", f"{e}", uses, times[e])
 
 
 def _holding(use: Mapping[tuple[Placement, int], int]) -> dict[int, list[tuple[Placement, int]]]:

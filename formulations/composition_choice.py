@@ -37,11 +37,17 @@ class Formulation:
     suits: str
 
 
+def _at_once(not_exact: Callable[[CompositionData], str | None]) -> Callable[[CompositionData], str | None]:
+    """Leave the period to the sweep: as a variable it would be multiplied with the choice of options."""
+    by_period = "the period form is left to the sweep, for which the period is a constant"
+    return lambda data: by_period if data.by_period else not_exact(data)
+
+
 FORMULATIONS: Final = (
     Formulation("sweep", sweep.not_exact, "limits on the slowest stage can be tried one after the other"),
-    Formulation("deadline", deadline.not_exact, "all boundaries cost the same, so no order needs to be modelled"),
-    Formulation("circuit", circuit.not_exact, "atoms are alike, so only the order of islands needs to be modelled"),
-    Formulation("arc-flow", arc_flow.not_exact, "every place of every option is modelled"),
+    Formulation("deadline", _at_once(deadline.not_exact), "all boundaries cost the same, so the order does not matter"),
+    Formulation("circuit", _at_once(circuit.not_exact), "atoms are alike, so only the order of islands matters"),
+    Formulation("arc-flow", _at_once(arc_flow.not_exact), "every place of every option is modelled"),
 )
 """Strongest first, as a rule."""
 

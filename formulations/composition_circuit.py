@@ -38,7 +38,7 @@ Constraints
     (order_i)      of islands of one class the first in the list comes first in the pipeline: F_i >= F_i' + S_i',
                    F and S the stages after an island and its own
     and those of due dates (:mod:`formulations.composition_due_dates`), which the flow implies and the relaxation does
-    not, and of the maxima.
+    not, of the maxima, and of a period to keep (:mod:`formulations.composition_period`).
 
 The flow f rules out circuits that leave the depot aside. Exact where the model is one run of equal atoms, with or
 without a single first atom and a single last atom of other kinds.
@@ -55,6 +55,7 @@ from typing import Any
 from formulations.composition_data import CompositionData, Placement
 from formulations.composition_due_dates import Unary, add_due_dates, encode_due_dates
 from formulations.composition_minmax import Maximum, Use, add_maximum
+from formulations.composition_period import PeriodRows
 from formulations.linear import LinearModel
 from tangram_opt.composition.answer import placed
 from tangram_opt.data.composition import Composition
@@ -158,7 +159,7 @@ class Circuit:
         self.sync.encode(values, max(p.sync_ns for p in used))
         if self.slowest is not None:
             self.slowest.encode(values, max(p.bottleneck_ns for p in used))
-        return values
+        return values if self.data.period_ns is None else self.linear.settled(values)
 
 
 def circuit(data: CompositionData) -> Circuit:
@@ -213,7 +214,27 @@ def circuit_without_slowest(data: CompositionData) -> Circuit:
     _add_flow(model, data, islands, nodes, x, a, f)
     z = add_due_dates(model, data, _variables(x))
     sync = add_maximum(model, "sync", 1, _uses(x, data, lambda p: p.sync_ns), [1] * len(islands))
+    if data.period_ns is not None:
+        _add_period(model, data, nodes, x, a)
     return Circuit(data, model, islands, nodes, x, a, f, z, sync)
+
+
+def _add_period(
+    model: LinearModel,
+    data: CompositionData,
+    nodes: Mapping[Node, Sequence[Placement]],
+    x: Mapping[tuple[int, str], int],
+    a: Mapping[tuple[Node, Node], int],
+) -> None:
+    """Add the rows of :mod:`formulations.composition_period`."""
+    uses = {v: [(p, x[v[0], p.name]) for p in placements] for v, placements in nodes.items()}
+    names = {v: _name("at", v) for v in nodes}
+    rows = PeriodRows(model, data, {names[v]: uses[v] for v in nodes})
+    for (v, w), index in a.items():
+        if DEPOT not in (v, w):
+            link = {index: _round_trip_ns(data, v, w)}
+            rows.add_through(names[v], names[w], uses[v], [index], link)
+            rows.add_tail(f"{names[v]}_{names[w]}", names[w], uses[v], link)
 
 
 def _variables(x: Mapping[tuple[int, str], int]) -> dict[str, list[int]]:

@@ -15,7 +15,9 @@ from functools import cached_property
 from itertools import groupby
 from operator import le
 
-from tangram_opt.composition.placement import depth_limit
+from tangram_opt.composition import depth_limit, evaluate
+from tangram_opt.composition.objective import has_transfers, own_slowest_ns, whole_period_ns
+from tangram_opt.composition.potentials import potential
 from tangram_opt.data.composition import Composition, CompositionProblem, SignatureRun
 
 
@@ -44,7 +46,7 @@ class Placement:
     limit : int or None
         The most stages that may come after it, D; None where there can never be more.
     sum_ns, bottleneck_ns, sync_ns : int
-        Its share of the three parts of the objective.
+        Its share of the three parts of the objective; the bottleneck is its slowest stage, or its own period.
     entry, exit : int
         Merged ports: column and row of the transfer times.
     most : int
@@ -111,6 +113,10 @@ class CompositionData:
         ``round_trip_ns[exit][entry]``: both ways over a boundary, by merged ports.
     most_stages : int
         No composition has more stages.
+    by_period : bool
+        Whether the slowest part of the objective is the period, and not just the slowest stage.
+    period_ns : int or None
+        The period that has to be kept, where one is given.
     """
 
     problem: CompositionProblem
@@ -121,6 +127,8 @@ class CompositionData:
     stand_in: Mapping[int, int]
     round_trip_ns: tuple[tuple[int, ...], ...]
     most_stages: int
+    by_period: bool = False
+    period_ns: int | None = None
 
     @property
     def micro_batches(self) -> int:
@@ -162,9 +170,31 @@ class CompositionData:
             for pick in composition.picks
         ]
 
-    def within(self, bottleneck_ns: int) -> CompositionData:
-        """Keep what can matter where no stage is slower than a threshold and the slowest stage costs nothing."""
-        return _reduced(self, [p for p in self.placements if p.bottleneck_ns <= bottleneck_ns], _respects_but_slowest)
+    def slowest_ns(self, composition: Composition) -> int:
+        """Slowest part of the objective of a composition: its slowest stage, or its period."""
+        evaluation = evaluate(self.problem, composition)
+        if self.by_period:
+            return whole_period_ns(evaluation.times_ns, evaluation.transfers_ns)
+        return max(evaluation.times_ns)
+
+    def largest_slowest_ns(self) -> int:
+        """Bound the slowest part from above: a stretch takes, per stage, at most an option alone and a boundary."""
+        boundary = max((max(row, default=0) for row in self.round_trip_ns), default=0) if self.by_period else 0
+        return max((p.bottleneck_ns for p in self.placements), default=0) + boundary
+
+    def potential(self, p: Placement) -> tuple[int, int, int]:
+        """Head, tail and through of a placement for the period to keep, see :mod:`.composition.potentials`."""
+        if self.period_ns is None:
+            raise ValueError("no period has to be kept")
+        return potential(self.problem.options[p.option], self.period_ns)
+
+    def within(self, slowest_ns: int) -> CompositionData:
+        """Keep what can matter where the slowest part is within a limit, and costs nothing."""
+        kept = [p for p in self.placements if p.bottleneck_ns <= slowest_ns]
+        if not self.by_period:
+            return _reduced(self, kept, _respects_but_slowest)
+        limited = replace(self, period_ns=slowest_ns)
+        return _reduced(limited, kept, lambda p: (*_respects_but_slowest(p), *limited.potential(p)))
 
 
 def composition_data(problem: CompositionProblem) -> CompositionData:
@@ -183,12 +213,14 @@ def composition_data(problem: CompositionProblem) -> CompositionData:
     runs = merged_runs(problem.atoms)
     counts = tuple(min(island.count, problem.length) for island in problem.islands)
     most_stages = _most_stages(problem, counts)
+    by_period = problem.objective == "period" and has_transfers(problem)
     slices: dict[tuple[SignatureRun, ...], int] = {}
     placed: list[Placement] = []
     for index, option in enumerate(problem.options):
         pieces = merged_runs(option.atoms)
         number = slices.setdefault(pieces, len(slices))
-        placed += _placements(problem, runs, counts, most_stages, index, pieces, number)
+        slowest_ns = own_slowest_ns(option) if by_period else option.bottleneck_ns
+        placed += _placements(problem, runs, counts, most_stages, index, pieces, number, slowest_ns)
     whole = CompositionData(
         problem=problem,
         runs=runs,
@@ -198,8 +230,10 @@ def composition_data(problem: CompositionProblem) -> CompositionData:
         stand_in={p.option: p.option for p in placed},
         round_trip_ns=tuple(tuple(2 * time for time in row) for row in problem.transfer_ns),
         most_stages=most_stages,
+        by_period=by_period,
     )
-    return _reduced(whole, placed, _respects)
+    # Where the period counts, options are compared later, for a given period.
+    return _reduced(whole, placed, (lambda p: (p.option, -p.option)) if by_period else _respects)
 
 
 def _reduced(
@@ -242,6 +276,7 @@ def _placements(
     index: int,
     pieces: Sequence[SignatureRun],
     slice_number: int,
+    slowest_ns: int,
 ) -> Iterable[Placement]:
     option = problem.options[index]
     island = problem.class_index[option.island]
@@ -270,7 +305,7 @@ def _placements(
                 stages=len(option.stages),
                 limit=limit,
                 sum_ns=option.sum_ns,
-                bottleneck_ns=option.bottleneck_ns,
+                bottleneck_ns=slowest_ns,
                 sync_ns=option.sync_ns,
                 entry=problem.port_index[option.entry_port],
                 exit=problem.port_index[option.exit_port],

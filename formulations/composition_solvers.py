@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from importlib.metadata import version
-from importlib.util import find_spec
+from collections.abc import Callable
 from typing import Final
 
 from formulations import composition_arc_flow_milp as arc_flow
@@ -13,16 +11,17 @@ from formulations import composition_deadline as deadline
 from formulations import composition_sweep as sweep
 from formulations.composition_choice import choose, exact_formulations
 from formulations.composition_data import CompositionData, composition_data
-from formulations.linear import OpenModel
+from formulations.library import LinearLibrary
 from formulations.search import Found, Search
-from tangram_opt.backend import Problem, SolveOptions
+from tangram_opt.backend import SolveOptions
 from tangram_opt.composition.answer import answer
-from tangram_opt.composition.evaluation import check
+from tangram_opt.composition.evaluation import check, evaluate
 from tangram_opt.composition.infeasible import why_infeasible
 from tangram_opt.data.composition import Composition, CompositionProblem
 from tangram_opt.result import Result, StopReason
 
 Model = deadline.Deadline | circuit.Circuit | arc_flow.ArcFlowMilp
+CompositionSearch = Search[CompositionProblem, Composition]
 
 _BUILD: Final[dict[str, Callable[[CompositionData], Model]]] = {
     "deadline": deadline.deadline,
@@ -31,40 +30,22 @@ _BUILD: Final[dict[str, Callable[[CompositionData], Model]]] = {
 }
 
 
-def open_model(search: Search, model: Model, library_model: object, variables: Sequence[object]) -> None:
-    """Show a model to whoever asked for it, before it is solved: the library's own, and its variables by name."""
-    if search.options.on_model is not None:
-        names = (variable.name for variable in model.linear.variables)
-        search.options.on_model(OpenModel(library_model, dict(zip(names, variables, strict=True)), model))
-
-
-class CompositionSolver:
-    """A backend for composition problems that offers formulations.
+class CompositionSolver(LinearLibrary):
+    """Solves composition problems in formulations.
 
     Subclasses say which library they use and how it solves a model.
     """
 
-    name: str
-    library: str
-    formulation_names: tuple[str, ...]
-    exact = True
+    formulation_names: tuple[str, ...] = ("deadline", "sweep", "circuit", "arc-flow")
 
-    def version(self) -> str:
-        """Version of the library."""
-        return version(self.library)
-
-    def missing(self) -> str | None:
-        """Name the library where it is not installed."""
-        return None if find_spec(self.library) else self.library
-
-    def unsupported(self, problem: Problem) -> str | None:
+    def unsupported(self, problem: CompositionProblem) -> str | None:
         """Say why it cannot take a problem."""
-        return None if isinstance(problem, CompositionProblem) else "it solves composition problems only"
+        if problem.objective == "period" and "sweep" not in self.formulation_names:
+            return "it does not minimise the period form, which takes a sequence of models"
+        return None
 
-    def formulations(self, problem: Problem) -> tuple[str, ...]:
+    def formulations(self, problem: CompositionProblem) -> tuple[str, ...]:
         """Name the formulations that are exact for a problem, strongest first."""
-        if not isinstance(problem, CompositionProblem):
-            return ()
         return tuple(each.name for each in exact_formulations(composition_data(problem), self.formulation_names))
 
     def solve(self, problem: CompositionProblem, options: SolveOptions) -> Result[Composition]:
@@ -88,7 +69,7 @@ class CompositionSolver:
         InputError
             The formulation is unknown or not exact for the problem, a parameter is wrong, or numbers are too large.
         """
-        search = Search(problem, options)
+        search: CompositionSearch = Search(problem, options, lambda composition: _worth(problem, composition))
         data = composition_data(problem)
         formulation = choose(data, self.formulation_names, options.formulation)
         log = [f"{formulation.name}: {formulation.suits}"]
@@ -110,8 +91,8 @@ class CompositionSolver:
         return answer(
             problem,
             search.best,
-            bound=None if infeasible else search.bound_ns,
-            claimed=search.objective_ns,
+            bound=None if infeasible else search.bound,
+            claimed=search.objective,
             stop_reason=StopReason.PROVED if infeasible else unproved,
             wall_s=search.elapsed_s,
             solver=self.name,
@@ -120,18 +101,7 @@ class CompositionSolver:
             log=tuple(log),
         )
 
-    def solve_linear(
-        self,
-        model: Model,
-        search: Search,
-        start: Sequence[int] | None,
-        on_values: Callable[[Sequence[int]], object],
-        on_bound: Callable[[int], object],
-    ) -> Found:
-        """Solve a model with the library."""
-        raise NotImplementedError
-
-    def _search(self, name: str, data: CompositionData, search: Search, hint: Composition | None) -> bool:
+    def _search(self, name: str, data: CompositionData, search: CompositionSearch, hint: Composition | None) -> bool:
         """Search for the best composition; return whether there is proven to be none."""
         if name == "sweep":
             swept = sweep.Sweep(data, search, lambda model: self._solve_model(model, search, None, lambda _: None))
@@ -143,7 +113,7 @@ class CompositionSolver:
         return found.infeasible
 
     def _solve_model(
-        self, model: Model, search: Search, hint: Composition | None, on_bound: Callable[[int], object]
+        self, model: Model, search: CompositionSearch, hint: Composition | None, on_bound: Callable[[int], object]
     ) -> Found:
         start = None if hint is None else model.encode(hint)
         found = self.solve_linear(model, search, start, lambda values: search.offer(model.decode(values)), on_bound)
@@ -155,3 +125,11 @@ class CompositionSolver:
                     f"re-evaluation gives {objective_ns} ns"
                 )
         return found
+
+
+def _worth(problem: CompositionProblem, composition: Composition) -> tuple[int]:
+    """Iteration time of an allowed composition, by solver-free evaluation."""
+    violations = check(problem, composition)
+    if violations:
+        raise RuntimeError(f"a solution of {problem.name!r} is not allowed: {violations[0]}")
+    return (evaluate(problem, composition).objective_ns,)

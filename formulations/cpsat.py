@@ -13,30 +13,26 @@ from typing import Any
 from formulations import composition_arc_flow
 from formulations.composition_circuit import Circuit, add_circuit
 from formulations.composition_data import CompositionData
-from formulations.composition_solvers import CompositionSolver, Model, open_model
+from formulations.composition_solvers import CompositionSearch, CompositionSolver
 from formulations.export import write_cpsat
+from formulations.islands_solvers import IslandsSolver
+from formulations.library import Formulated, LibraryBackend, LinearLibrary, open_model
 from formulations.linear_cpsat import integer_bound, run_cpsat, solve_cpsat
 from formulations.search import Found, Search
-from tangram_opt.data.composition import Composition, CompositionProblem
+from tangram_opt.backend import Problem
+from tangram_opt.data.composition import Composition
 
 
-class CpSat(CompositionSolver):
-    """Composition problems as models of integer variables."""
+class CpSatLibrary(LinearLibrary):
+    """CP-SAT, through its Python API."""
 
     name = "cpsat"
-    summary = "CP-SAT on deadline, sweep, circuit or arc-flow models, proves its answers"
     library = "ortools"
-    formulation_names = ("deadline", "sweep", "circuit", "arc-flow")
-    export_formats = ("cpsat",)
-
-    def export(self, problem: CompositionProblem, formulation: str, file_format: str, path: Path) -> None:  # noqa: ARG002
-        """Write a model as a protocol buffer."""
-        write_cpsat(self, problem, formulation, path)
 
     def solve_linear(
         self,
-        model: Model,
-        search: Search,
+        model: Formulated,
+        search: Search[Any, Any],
         start: Sequence[int] | None,
         on_values: Callable[[Sequence[int]], object],
         on_bound: Callable[[int], object],
@@ -50,12 +46,20 @@ class CpSat(CompositionSolver):
 
         return solve_cpsat(model.linear, search, start, on_values, on_bound, before)
 
-    def _search(self, name: str, data: CompositionData, search: Search, hint: Composition | None) -> bool:
+
+class CpSatIslands(CpSatLibrary, IslandsSolver):
+    """Islands problems in CP-SAT."""
+
+
+class CpSatComposition(CpSatLibrary, CompositionSolver):
+    """Composition problems in CP-SAT, and in an arc flow with implications."""
+
+    def _search(self, name: str, data: CompositionData, search: CompositionSearch, hint: Composition | None) -> bool:
         if name != "arc-flow":
             return super()._search(name, data, search, hint)
         return self._arc_flow(search, hint)
 
-    def _arc_flow(self, search: Search, hint: Composition | None) -> bool:
+    def _arc_flow(self, search: CompositionSearch, hint: Composition | None) -> bool:
         """Solve the arc flow with its implications; return whether there is proven to be no composition."""
         from ortools.sat.python import cp_model
 
@@ -79,3 +83,16 @@ class CpSat(CompositionSolver):
                 )
             search.prove(integer_bound(solver.best_objective_bound))
         return bool(status == cp_model.INFEASIBLE)
+
+
+class CpSat(CpSatLibrary, LibraryBackend):
+    """Problems as models of integer variables."""
+
+    summary = "CP-SAT on models of islands and of compositions, proves its answers"
+    export_formats = ("cpsat",)
+    composition = CpSatComposition()
+    islands = CpSatIslands()
+
+    def export(self, problem: Problem, formulation: str, file_format: str, path: Path) -> None:  # noqa: ARG002
+        """Write a model as a protocol buffer."""
+        write_cpsat(self, problem, formulation, path)

@@ -1,7 +1,8 @@
-"""Models of composition problems as files that other solvers read.
+"""Models of problems as files that other solvers read.
 
-The objective in a file is the iteration time in ns, its constant part included, and names are those of the
-formulation. A backend's own hook gives the model, so what is written is what that backend would solve.
+The objective in a file is that of the problem: of a composition the iteration time in ns, its constant part included,
+of islands their number. Names are those of the formulation. A backend's own hook gives the model, so what is written
+is what that backend would solve.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from formulations.composition_arc_flow import ArcFlow
 from formulations.linear import LinearModel, OpenModel
 from formulations.linear_highs import plain_highs_model
-from tangram_opt.backend import Backend, SolveOptions
+from tangram_opt.backend import Backend, Problem, SolveOptions
 from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.errors import InputError
 
@@ -22,17 +23,17 @@ SEVERAL_MODELS = "sweep"
 """The formulation that is a sequence of models, each depending on the answers to those before."""
 
 
-def captured_model(backend: Backend, problem: CompositionProblem, formulation: str) -> Any:
+def captured_model(backend: Backend, problem: Problem, formulation: str) -> Any:
     """Take the model that a backend is about to solve.
 
     Parameters
     ----------
     backend : Backend
         With the hook `on_model`.
-    problem : CompositionProblem
+    problem : IslandsProblem or CompositionProblem
         The problem.
     formulation : str
-        Of the backend; ``auto`` takes the first that is one model.
+        Of the backend; ``auto`` takes the first that is one model, and representatives for islands.
 
     Returns
     -------
@@ -44,7 +45,7 @@ def captured_model(backend: Backend, problem: CompositionProblem, formulation: s
     InputError
         The formulation is not one model, or the problem is infeasible before there is a model.
     """
-    if formulation == "auto":
+    if formulation == "auto" and isinstance(problem, CompositionProblem):
         formulation = next(name for name in backend.formulations(problem) if name != SEVERAL_MODELS)
     if formulation == SEVERAL_MODELS:
         raise InputError(f"formulation {formulation!r} is a sequence of models, expected one that is a single model")
@@ -59,14 +60,14 @@ def captured_model(backend: Backend, problem: CompositionProblem, formulation: s
     raise InputError(f"{problem.name}: there is no model to write, the options cannot hold the whole model anyway")
 
 
-def write_highs(backend: Backend, problem: CompositionProblem, formulation: str, file_format: str, path: Path) -> None:
+def write_highs(backend: Backend, problem: Problem, formulation: str, file_format: str, path: Path) -> None:
     """Write an MPS or LP file with HiGHS.
 
     Parameters
     ----------
     backend : Backend
         Whose model it is.
-    problem : CompositionProblem
+    problem : IslandsProblem or CompositionProblem
         The problem.
     formulation : str
         Of the backend.
@@ -88,14 +89,14 @@ def write_highs(backend: Backend, problem: CompositionProblem, formulation: str,
     _write(path, f".{file_format}", lambda file: highs.writeModel(file).name == "kOk")
 
 
-def write_cpsat(backend: Backend, problem: CompositionProblem, formulation: str, path: Path) -> None:
+def write_cpsat(backend: Backend, problem: Problem, formulation: str, path: Path) -> None:
     """Write the protocol buffer of a CP-SAT model, as text where the file's name ends in ``.txt``.
 
     Parameters
     ----------
     backend : Backend
         Whose model it is.
-    problem : CompositionProblem
+    problem : IslandsProblem or CompositionProblem
         The problem.
     formulation : str
         Of the backend.

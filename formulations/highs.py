@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from formulations.composition_solvers import CompositionSolver, Model, open_model
+from formulations.composition_solvers import CompositionSolver
 from formulations.export import write_highs
+from formulations.islands_solvers import IslandsSolver
+from formulations.library import Formulated, LibraryBackend, LinearLibrary, open_model
 from formulations.linear_highs import STRONG, solve_highs
 from formulations.search import Found, Search
-from tangram_opt.data.composition import CompositionProblem
+from tangram_opt.backend import Problem
 
 
-class HighsSolver(CompositionSolver):
-    """Composition problems as mixed-integer linear models."""
+class HighsLibrary(LinearLibrary):
+    """HiGHS, through highspy."""
 
     name = "highs"
-    summary = "HiGHS (MILP) on deadline, sweep, circuit or arc-flow models, proves its answers"
     library = "highspy"
-    formulation_names = ("deadline", "sweep", "circuit", "arc-flow")
-    export_formats = ("lp", "mps")
-
-    def export(self, problem: CompositionProblem, formulation: str, file_format: str, path: Path) -> None:
-        """Write a model as an LP or MPS file."""
-        write_highs(self, problem, formulation, file_format, path)
 
     def solve_linear(
         self,
-        model: Model,
-        search: Search,
+        model: Formulated,
+        search: Search[Any, Any],
         start: Sequence[int] | None,
         on_values: Callable[[Sequence[int]], object],
         on_bound: Callable[[int], object],
@@ -39,5 +34,33 @@ class HighsSolver(CompositionSolver):
         def before(highs: Any, variables: list[Any]) -> None:
             open_model(search, model, highs, variables)
 
-        settings = STRONG if model.slowest is None else {}
-        return solve_highs(model.linear, search, start, on_values, on_bound, before, settings)
+        return solve_highs(model.linear, search, start, on_values, on_bound, before, self.settings(model))
+
+    def settings(self, model: Formulated) -> Mapping[str, Any]:  # noqa: ARG002 (the same for all)
+        """Options of HiGHS for a model."""
+        return {}
+
+
+class HighsIslands(HighsLibrary, IslandsSolver):
+    """Islands problems in HiGHS."""
+
+
+class HighsComposition(HighsLibrary, CompositionSolver):
+    """Composition problems in HiGHS."""
+
+    def settings(self, model: Formulated) -> Mapping[str, Any]:
+        """Options of HiGHS for a model: those without a slowest stage are small and strong."""
+        return STRONG if getattr(model, "slowest", None) is None else {}
+
+
+class HighsSolver(HighsLibrary, LibraryBackend):
+    """Problems as mixed-integer linear models."""
+
+    summary = "HiGHS (MILP) on models of islands and of compositions, proves its answers"
+    export_formats = ("lp", "mps")
+    composition = HighsComposition()
+    islands = HighsIslands()
+
+    def export(self, problem: Problem, formulation: str, file_format: str, path: Path) -> None:
+        """Write a model as an LP or MPS file."""
+        write_highs(self, problem, formulation, file_format, path)

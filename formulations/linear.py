@@ -12,8 +12,14 @@ from functools import cached_property
 from math import gcd
 from typing import Any
 
+from tangram_opt.errors import InputError
+
 Terms = Mapping[int, int]
 """Coefficients by index of the variable."""
+
+
+class TooLargeError(InputError):
+    """The numbers of a model are too large for a library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +65,12 @@ class LinearModel:
         In the order in which they were added.
     constant : int
         Part of the objective.
+    tight : bool
+        Whether the linear relaxation is close to the integers, and solvers that can do without it should not.
     """
 
     constant: int = 0
+    tight: bool = False
     variables: list[Variable] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
 
@@ -96,21 +105,33 @@ class LinearModel:
     def settled(self, values: Sequence[float]) -> list[int]:
         """Make integers of a solution in floating point: round it, and put every maximum as low as its rows allow."""
         exact = [round(value) for value in values[: len(self.variables)]]
-        lowest = {i: v.lower for i, v in enumerate(self.variables) if v.follows}
-        for row in self.rows:
-            for index in lowest.keys() & row.terms.keys():
-                if row.upper is not None and row.terms[index] < 0:
-                    rest = sum(c * exact[i] for i, c in row.terms.items() if i != index) - row.upper
-                    lowest[index] = max(lowest[index], -(rest // row.terms[index]))
-        for index, value in lowest.items():
-            exact[index] = value
+        for index in self._following:
+            exact[index] = self.variables[index].lower
+        # One may push up another one, which takes as many passes as there are links in the longest chain of them.
+        for _ in self._following:
+            before = [exact[index] for index in self._following]
+            for row in self._pushing:
+                for index in self._following & row.terms.keys():
+                    exact[index] = max(exact[index], _least_allowed(row, index, exact))
+            if before == [exact[index] for index in self._following]:
+                break
         return exact
 
-    def largest_magnitude(self) -> int:
-        """Largest sum of absolute terms that the objective or a row can have."""
+    @cached_property
+    def _following(self) -> frozenset[int]:
+        return frozenset(i for i, variable in enumerate(self.variables) if variable.follows)
+
+    @cached_property
+    def _pushing(self) -> tuple[Row, ...]:
+        """Rows that can push a variable that follows."""
+        return tuple(row for row in self.rows if self._following & row.terms.keys())
+
+    def largest_magnitude(self, cost_unit: int = 1) -> int:
+        """Largest sum of absolute terms that a row, or the objective in some unit, can have."""
         sizes = [max(abs(v.lower), abs(v.upper)) for v in self.variables]
         sums = [sum(abs(c) * sizes[i] for i, c in row.terms.items()) for row in self.rows]
-        return max(*sums, sum(abs(v.cost) * size for v, size in zip(self.variables, sizes, strict=True)), 0)
+        costs = sum(abs(v.cost) * size for v, size in zip(self.variables, sizes, strict=True))
+        return max(*sums, costs // cost_unit, 0)
 
     def violated(self, values: Sequence[int]) -> tuple[str, ...]:
         """Names of the variables and rows whose limits a solution breaks."""
@@ -121,6 +142,17 @@ class LinearModel:
             if (row.lower is not None and total < row.lower) or (row.upper is not None and total > row.upper):
                 wrong.append(row.name)
         return tuple(wrong)
+
+
+def _least_allowed(row: Row, index: int, values: Sequence[int]) -> int:
+    """Least value of a variable that a row allows, given the others; its present one where it is not pushed up."""
+    own = row.terms[index]
+    rest = sum(c * values[i] for i, c in row.terms.items() if i != index)
+    if own > 0 and row.lower is not None:
+        return -((rest - row.lower) // own)
+    if own < 0 and row.upper is not None:
+        return -((row.upper - rest) // -own)
+    return values[index]
 
 
 @dataclass(frozen=True)

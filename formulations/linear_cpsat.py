@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Any, Final
 
-from formulations.linear import LinearModel
+from formulations.linear import LinearModel, TooLargeError
 from formulations.search import Found, Search
 from tangram_opt.errors import InputError
 
-LARGEST: Final = 1 << 53
-"""Sums stay below it: CP-SAT reports objectives as floating-point numbers, exact up to here."""
+LARGEST: Final = 1 << 62
+"""Sums stay below it: CP-SAT computes with integers of 64 bits."""
 
 
 def cpsat_model(linear: LinearModel) -> tuple[Any, list[Any]]:
@@ -29,13 +29,14 @@ def cpsat_model(linear: LinearModel) -> tuple[Any, list[Any]]:
 
     Raises
     ------
-    InputError
+    TooLargeError
         Numbers are too large.
     """
     from ortools.sat.python import cp_model
 
-    if linear.largest_magnitude() >= LARGEST * linear.step:
-        raise InputError(f"sums up to {linear.largest_magnitude()} occur, expected less than 2^53 for CP-SAT")
+    largest = linear.largest_magnitude(linear.step)
+    if largest >= LARGEST:
+        raise TooLargeError(f"sums up to {largest} occur, expected less than 2^62 for CP-SAT")
     model = cp_model.CpModel()
     variables = [model.new_int_var(v.lower, v.upper, v.name) for v in linear.variables]
     for row in linear.rows:
@@ -56,7 +57,7 @@ def integer_bound(bound: float) -> int:
 
 def solve_cpsat(
     linear: LinearModel,
-    search: Search,
+    search: Search[Any, Any],
     start: Sequence[int] | None,
     on_values: Callable[[Sequence[int]], object],
     on_bound: Callable[[int], object],
@@ -90,29 +91,30 @@ def solve_cpsat(
         for variable, value in zip(variables, start, strict=True):
             model.add_hint(variable, value)
 
-    def bound_of(inner: float) -> int:
-        return linear.constant + linear.step * integer_bound(inner)
-
     solver = cp_model.CpSolver()
+    if linear.tight:
+        solver.parameters.linearization_level = 2
+        solver.parameters.extra_subsolvers.append("max_lp")
     status = run_cpsat(
         model,
         solver,
         search,
         lambda values: on_values([values.value(variable) for variable in variables]),
-        lambda inner: on_bound(bound_of(inner)),
+        lambda inner: on_bound(linear.constant + linear.step * integer_bound(inner)),
     )
     if status == cp_model.INFEASIBLE:
         return Found(None, None, infeasible=True)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return Found(None, None)
     values = linear.settled([solver.value(variable) for variable in variables])
-    return Found(values, bound_of(solver.best_objective_bound))
+    # As an integer: the same bound in floating point is not exact beyond 2^53.
+    return Found(values, linear.constant + linear.step * solver.response_proto.inner_objective_lower_bound)
 
 
 def run_cpsat(
     model: Any,
     solver: Any,
-    search: Search,
+    search: Search[Any, Any],
     on_solution: Callable[[Any], object],
     on_bound: Callable[[float], object],
 ) -> Any:
@@ -163,7 +165,7 @@ def run_cpsat(
     return status if search.run(run, solver.stop_search) else cp_model.UNKNOWN
 
 
-def _set_parameters(parameters: Any, search: Search) -> None:
+def _set_parameters(parameters: Any, search: Search[Any, Any]) -> None:
     options = search.options
     parameters.num_workers = options.threads
     parameters.random_seed = options.seed

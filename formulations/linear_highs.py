@@ -149,7 +149,7 @@ def _in_units(linear: LinearModel, cost_unit: int, columns: Sequence[int], rows:
 
 def solve_highs(
     linear: LinearModel,
-    search: Search,
+    search: Search[Any, Any],
     start: Sequence[int] | None,
     on_values: Callable[[Sequence[int]], object],
     on_bound: Callable[[int], object],
@@ -188,13 +188,14 @@ def solve_highs(
     import highspy
 
     statuses = highspy.HighsModelStatus
-    # HiGHS 1.16 presolves some infeasible models to a solution that it then finds wrong: "solve error".
-    for attempt in (settings, {**settings, "presolve": "off"}):
-        highs = _run(linear, search, start, on_values, on_bound, before, attempt)
+    # HiGHS 1.16 presolves some infeasible models to a solution that it then finds wrong: "solve error". And some starts
+    # become better solutions while it presolves: it then calls optimal what it does not have.
+    for attempt, begin in ((settings, start), (settings, None), ({**settings, "presolve": "off"}, None)):
+        highs = _run(linear, search, begin, on_values, on_bound, before, attempt)
         if highs is None:
             return Found(None, None)
         status, info = highs.getModelStatus(), highs.getInfo()
-        if status != statuses.kSolveError:
+        if status != statuses.kSolveError and not (status == statuses.kOptimal and _overstated(linear, highs)):
             break
     if status == statuses.kInfeasible:
         return Found(None, None, infeasible=True)
@@ -210,9 +211,16 @@ def solve_highs(
     return Found(values, bound)
 
 
+def _overstated(linear: LinearModel, highs: Any) -> bool:
+    """Whether a solution is worse than HiGHS says."""
+    claimed = highs.getInfo().objective_function_value * unit_ns(linear)
+    steps = (linear.objective(linear.settled(highs.getSolution().col_value)) - linear.constant) / linear.step
+    return bool(steps - claimed > max(0.5, 1e-9 * abs(claimed)))
+
+
 def _run(
     linear: LinearModel,
-    search: Search,
+    search: Search[Any, Any],
     start: Sequence[int] | None,
     on_values: Callable[[Sequence[int]], object],
     on_bound: Callable[[int], object],
@@ -258,7 +266,7 @@ def _run(
     return highs if search.run(highs.run, ask_to_stop) else None
 
 
-def _set_options(highs: Any, search: Search, settings: Mapping[str, Any]) -> None:
+def _set_options(highs: Any, search: Search[Any, Any], settings: Mapping[str, Any]) -> None:
     options = search.options
     values: dict[str, Any] = {
         **settings,

@@ -1,25 +1,35 @@
 """The solvers ``pyomo:<name>``: any MILP solver that Pyomo finds, on models written for reading.
 
-Pyomo's solvers compute in floating point with tolerances of their own. Times are given to them in a unit of 2^k ns in
-which the largest cost is about 10^6; what a bound proves is rounded up only after a tolerance was taken off.
+Pyomo's solvers compute in floating point with tolerances of their own. Costs are given to them in a unit of 2^k in
+which the largest is about 10^6; what a bound proves is rounded up only after a tolerance was taken off.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from math import ceil, isfinite
 from typing import Any, Final
 
-from formulations import composition_arc_flow_pyomo, composition_deadline_pyomo
+from formulations import (
+    composition_arc_flow_pyomo,
+    composition_deadline_pyomo,
+    islands_representatives_pyomo,
+    islands_set_partition_pyomo,
+)
 from formulations.composition_data import CompositionData
-from formulations.composition_solvers import CompositionSolver
+from formulations.composition_solvers import CompositionSearch, CompositionSolver
+from formulations.islands_levels import LevelFound, Target
+from formulations.islands_search import IslandsSearch
+from formulations.islands_solvers import IslandsSolver, applicable
+from formulations.library import Library, LibraryBackend
 from formulations.linear_highs import LARGEST_COST_BITS, ROUNDING, TOLERANCE, set_parameters, silent_highs
 from formulations.search import Search
 from tangram_opt.data.composition import Composition
+from tangram_opt.islands.parts import Groups, Part
 
 _HIGHS: Final = {
     "mip_rel_gap": 0.0,
@@ -54,11 +64,12 @@ SEED: Final = {
     "cplex": "randomseed",
 }
 
-_MODELS: Final = {"deadline": composition_deadline_pyomo, "arc-flow": composition_arc_flow_pyomo}
+_ISLANDS: Final = {"set-partition": islands_set_partition_pyomo, "representatives": islands_representatives_pyomo}
+_COMPOSITION: Final = {"deadline": composition_deadline_pyomo, "arc-flow": composition_arc_flow_pyomo}
 
 
-class PyomoSolver(CompositionSolver):
-    """Composition problems as Pyomo models.
+class PyomoLibrary(Library):
+    """A MILP solver behind Pyomo.
 
     Parameters
     ----------
@@ -67,12 +78,10 @@ class PyomoSolver(CompositionSolver):
     """
 
     library = "pyomo"
-    formulation_names = ("deadline", "arc-flow")
 
-    def __init__(self, solver: str = "highs") -> None:
+    def __init__(self, solver: str) -> None:
         self.solver = solver
         self.name = f"pyomo:{solver}"
-        self.summary = f"Pyomo with {solver} (MILP) on deadline or arc-flow models, proves its answers"
 
     def missing(self) -> str | None:
         """Name Pyomo, or the solver that it does not find."""
@@ -83,12 +92,25 @@ class PyomoSolver(CompositionSolver):
         found = pyo.SolverFactory(self.solver)
         return None if found.available(exception_flag=False) else self.solver
 
-    def _search(self, name: str, data: CompositionData, search: Search, hint: Composition | None) -> bool:  # noqa: ARG002
-        """Solve a model; a hint counts as the best composition so far and is not passed on."""
+    def solve_pyomo(self, model: Any, search: Search[Any, Any], unit: int) -> tuple[bool, int | None, bool]:
+        """Solve a model.
+
+        Parameters
+        ----------
+        model : ConcreteModel
+            The model; a solution is loaded into it.
+        search : Search
+            Limits, and who wants to see the model before it is solved.
+        unit : int
+            Unit of its objective.
+
+        Returns
+        -------
+        bool, int or None, bool
+            Whether there is a solution, the proven lower bound, and whether there is proven to be no solution.
+        """
         import pyomo.environ as pyo
 
-        unit = _unit_ns(data)
-        model = _MODELS[name].build(data, unit)
         if search.options.on_model is not None:
             search.options.on_model(model)
         solver = pyo.SolverFactory(self.solver)
@@ -100,29 +122,85 @@ class PyomoSolver(CompositionSolver):
 
         # Building a large model takes its time, too.
         if search.stopped():
-            return False
+            return False, None, False
         with _own_output():
             finished = search.run(run, lambda: None)
         if not finished:
-            return False
+            return False, None, False
         results = answers[0]
         if results.solver.termination_condition == pyo.TerminationCondition.infeasible:
-            return True
+            return False, None, True
+        proven = None
         bound = results.problem.lower_bound
         if bound is not None and isfinite(bound):
-            search.prove(ceil((bound - TOLERANCE - ROUNDING * abs(bound)) * unit))
+            proven = ceil((bound - TOLERANCE - ROUNDING * abs(bound)) * unit)
         if len(results.solution):
             model.solutions.load_from(results)
-            search.offer(_MODELS[name].decode(data, model))
-        return False
+        return bool(len(results.solution)), proven, False
 
-    def _options(self, search: Search) -> dict[str, Any]:
+    def _options(self, search: Search[Any, Any]) -> dict[str, Any]:
         _check_parameters(self.solver, search.options.parameters)
         options = dict(PROVING.get(self.solver, {}))
         for names, value in ((THREADS, search.options.threads), (SEED, search.options.seed)):
             if self.solver in names:
                 options[names[self.solver]] = value
         return options | dict(search.options.parameters)
+
+
+class PyomoComposition(PyomoLibrary, CompositionSolver):
+    """Composition problems as Pyomo models."""
+
+    formulation_names = tuple(_COMPOSITION)
+
+    def _search(self, name: str, data: CompositionData, search: CompositionSearch, hint: Composition | None) -> bool:  # noqa: ARG002
+        """Solve a model; a hint counts as the best composition so far and is not passed on."""
+        unit = _unit_ns(data)
+        model = _COMPOSITION[name].build(data, unit)
+        found, bound, infeasible = self.solve_pyomo(model, search, unit)
+        search.prove(bound)
+        if found:
+            search.offer(_COMPOSITION[name].decode(data, model))
+        return infeasible
+
+
+class PyomoIslands(PyomoLibrary, IslandsSolver):
+    """Islands problems as Pyomo models."""
+
+    formulation_names = tuple(_ISLANDS)
+
+    def solve_level(
+        self,
+        search: IslandsSearch,
+        name: str,
+        part: Part,
+        target: Target,
+        start: Groups | None,  # noqa: ARG002 (the best islands so far, which are not passed on)
+        on_groups: Callable[[Groups], object],  # noqa: ARG002 (nothing is heard before the end)
+        on_bound: Callable[[int], object],  # noqa: ARG002
+    ) -> LevelFound:
+        """Solve a formulation of a part for one level of the objective."""
+        largest = max(part.lost_with(0, block) for block in range(part.size))
+        unit = 1 if target.most_islands is None else 1 << max(largest.bit_length() - LARGEST_COST_BITS, 0)
+        formulation = _ISLANDS[applicable(part, name)]
+        model = formulation.build(part, target, unit)
+        found, bound, infeasible = self.solve_pyomo(model, search, unit)
+        return LevelFound(formulation.decode(part, model) if found else None, bound, infeasible)
+
+
+class PyomoSolver(PyomoLibrary, LibraryBackend):
+    """Problems as Pyomo models.
+
+    Parameters
+    ----------
+    solver : str
+        Name of a solver that Pyomo knows.
+    """
+
+    def __init__(self, solver: str = "highs") -> None:
+        super().__init__(solver)
+        self.summary = f"Pyomo with {solver} (MILP) on models of islands and of compositions, proves its answers"
+        self.composition = PyomoComposition(solver)
+        self.islands = PyomoIslands(solver)
 
 
 def _check_parameters(solver: str, parameters: Mapping[str, Any]) -> None:

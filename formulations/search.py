@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock, Thread
 from time import monotonic
-from typing import Final
+from typing import Final, Generic, TypeVar
 
-from tangram_opt.backend import Progress, SolveOptions
-from tangram_opt.composition.evaluation import check, evaluate
-from tangram_opt.data.composition import Composition, CompositionProblem
+from tangram_opt.backend import Problem, Progress, SolveOptions
+
+ProblemT = TypeVar("ProblemT", bound=Problem)
+SolutionT = TypeVar("SolutionT")
 
 GRACE_S: Final = 2.0
 """How long a solver may take to stop by itself after its time is up or it was told to."""
@@ -35,27 +36,36 @@ class Found:
     infeasible: bool = False
 
 
-class Search:
-    """The search for the best composition of a problem.
+class Search(Generic[ProblemT, SolutionT]):
+    """The search for the best solution of a problem.
 
     Parameters
     ----------
-    problem : CompositionProblem
+    problem : IslandsProblem or CompositionProblem
         The problem.
     options : SolveOptions
         Limits, and who listens.
+    judge : callable
+        Evaluates a solution without a solver: its objective, and further ones in order of importance, of which less
+        is better. Raises RuntimeError where the solution is not allowed.
     """
 
-    def __init__(self, problem: CompositionProblem, options: SolveOptions) -> None:
+    def __init__(self, problem: ProblemT, options: SolveOptions, judge: Callable[[SolutionT], tuple[int, ...]]) -> None:
         self.problem = problem
         self.options = options
+        self.judge = judge
         self.start = monotonic()
         self.interrupted = False
-        self.best: Composition | None = None
-        self.objective_ns: int | None = None
-        self.bound_ns: int | None = None
+        self.best: SolutionT | None = None
+        self.costs: tuple[int, ...] | None = None
+        self.bound: int | None = None
         self._fault: BaseException | None = None
         self._lock = Lock()
+
+    @property
+    def objective(self) -> int | None:
+        """Objective of the best solution."""
+        return None if self.costs is None else self.costs[0]
 
     @property
     def elapsed_s(self) -> float:
@@ -72,32 +82,29 @@ class Search:
         """Whether the search should end."""
         return self.interrupted or self.left_s == 0
 
-    def offer(self, composition: Composition) -> int:
-        """Take note of a composition; return its iteration time by solver-free evaluation."""
-        violations = check(self.problem, composition)
-        if violations:
-            raise RuntimeError(f"a solution of {self.problem.name!r} is not allowed: {violations[0]}")
-        objective_ns = evaluate(self.problem, composition).objective_ns
+    def offer(self, solution: SolutionT) -> int:
+        """Take note of a solution; return its objective by solver-free evaluation."""
+        costs = self.judge(solution)
         with self._lock:
-            if self.objective_ns is not None and objective_ns >= self.objective_ns:
-                return objective_ns
-            self.best, self.objective_ns = composition, objective_ns
+            if self.costs is not None and costs >= self.costs:
+                return costs[0]
+            self.best, self.costs = solution, costs
         self._report()
-        return objective_ns
+        return costs[0]
 
-    def prove(self, bound_ns: int | None) -> None:
+    def prove(self, bound: int | None) -> None:
         """Take note of a lower bound; None proves nothing."""
         with self._lock:
-            if bound_ns is None or (self.bound_ns is not None and bound_ns <= self.bound_ns):
+            if bound is None or (self.bound is not None and bound <= self.bound):
                 return
-            self.bound_ns = bound_ns
+            self.bound = bound
         self._report()
 
-    def hear(self, bound_ns: int) -> None:
+    def hear(self, bound: int) -> None:
         """Report a bound that a solver claims while it runs; only what it returns counts as proven."""
         if self.options.on_progress is not None:
-            proven = [bound_ns] if self.bound_ns is None else [bound_ns, self.bound_ns]
-            self.options.on_progress(Progress(self.objective_ns, max(proven), self.elapsed_s))
+            proven = [bound] if self.bound is None else [bound, self.bound]
+            self.options.on_progress(Progress(self.objective, max(proven), self.elapsed_s))
 
     def listen(self, tell: Callable[[], object], stop: Callable[[], object]) -> None:
         """Call something from inside a solver: what it raises is kept until the solver has stopped."""
@@ -140,4 +147,4 @@ class Search:
 
     def _report(self) -> None:
         if self.options.on_progress is not None:
-            self.options.on_progress(Progress(self.objective_ns, self.bound_ns, self.elapsed_s))
+            self.options.on_progress(Progress(self.objective, self.bound, self.elapsed_s))

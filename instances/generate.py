@@ -10,17 +10,16 @@ new seed, size or family. ``sha256sum -c checksums.sha256`` in the folder checks
 from __future__ import annotations
 
 import argparse
-import hashlib
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from publishing import publish
 
 from tangram_opt.crosscheck.families import Size, generate
 from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.documents import dumps
 
 FOLDER = Path(__file__).parent / "composition"
-CHECKSUMS = FOLDER / "checksums.sha256"
 
 # Family: (layers, islands, classes): seeds.
 LIBRARY: dict[str, dict[tuple[int, int, int], tuple[int, ...]]] = {
@@ -63,28 +62,12 @@ def library() -> Iterator[CompositionProblem]:
                 yield generate(family, Size(*size), seed)
 
 
-def checksums() -> dict[str, str]:
-    """Read the published checksums, by file name."""
-    lines = CHECKSUMS.read_text().splitlines()
-    return {name: digest for digest, name in (line.split("  ") for line in lines)}
-
-
 def main() -> None:
     """Write the instances, or compare."""
     parser = argparse.ArgumentParser(description="Make the synthetic composition problems.")
     parser.add_argument("--check", action="store_true", help="compare with the published checksums, write nothing")
-    check = parser.parse_args().check
-    made = {f"{problem.name}.json": dumps(problem).encode() for problem in library()}
-    if check:
-        published = checksums()
-        wrong = [name for name, text in made.items() if published.get(name) != hashlib.sha256(text).hexdigest()]
-        sys.exit(f"not as published: {', '.join(wrong)}" if wrong else 0)
-    FOLDER.mkdir(exist_ok=True)
-    for name, text in made.items():
-        (FOLDER / name).write_bytes(text)
-    files = sorted(FOLDER.glob("*.json"))
-    lines = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files]
-    CHECKSUMS.write_text("".join(lines))
+    made = {f"{problem.name}.json": dumps(problem) for problem in library()}
+    publish(FOLDER, made, only_check=parser.parse_args().check)
 
 
 if __name__ == "__main__":

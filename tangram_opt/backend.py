@@ -14,10 +14,11 @@ from typing import Any, Protocol, runtime_checkable
 
 from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.data.island import IslandsProblem
+from tangram_opt.data.schedule import ScheduleProblem
 from tangram_opt.errors import InputError
 from tangram_opt.result import Result
 
-Problem = CompositionProblem | IslandsProblem
+Problem = CompositionProblem | IslandsProblem | ScheduleProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class SolveOptions:
 
 @runtime_checkable
 class Backend(Protocol):
-    """A solver of islands problems, of composition problems, or of both."""
+    """A solver of islands problems, composition problems, schedule problems, or several of them."""
 
     @property
     def name(self) -> str:

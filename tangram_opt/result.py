@@ -13,9 +13,9 @@ class Outcome(StrEnum):
     """What the solver has."""
 
     OPTIMAL = "optimal"
-    """A solution, and a bound equal to its objective."""
+    """A solution, and a bound equal to its objective, at every level of it."""
     FEASIBLE = "feasible"
-    """A solution, and a bound below its objective."""
+    """A solution, and at some level no such bound."""
     INFEASIBLE = "infeasible"
     """A proof that there is no solution."""
     UNKNOWN = "unknown"
@@ -34,13 +34,36 @@ class StopReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Level:
+    """A further objective, which decides among solutions that are equally good in everything before it.
+
+    Attributes
+    ----------
+    name : str
+        What it is, with its unit.
+    value : int
+        Of the solution.
+    bound : int or None
+        No solution that is as good in everything before it is better; None where nothing is proven, for example
+        because the levels before it are not.
+    larger_is_better : bool
+        Its direction.
+    """
+
+    name: str
+    value: int
+    bound: int | None
+    larger_is_better: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Result(Generic[SolutionT]):
     """The answer of a solver, re-evaluated by solver-free code.
 
     Attributes
     ----------
     outcome : Outcome
-        What it has. Optimal means ``bound == objective``, as integers.
+        What it has. Optimal means ``bound == objective``, as integers, and so at every level.
     stop_reason : StopReason
         Why it stopped.
     objective : int or None
@@ -55,6 +78,8 @@ class Result(Generic[SolutionT]):
         Who found it, and in which formulation.
     log : tuple of str
         What the solver has to say, for example why there is no solution.
+    levels : tuple of Level
+        Further objectives of the solution, in order of importance: of islands the compute lost and the slowest link.
     """
 
     outcome: Outcome
@@ -67,11 +92,17 @@ class Result(Generic[SolutionT]):
     solver_version: str
     formulation: str
     log: tuple[str, ...] = ()
+    levels: tuple[Level, ...] = ()
 
     def __post_init__(self) -> None:
-        proven = self.objective is not None and self.bound == self.objective
+        proven = (
+            self.objective is not None
+            and self.bound == self.objective
+            and all(level.value == level.bound for level in self.levels)
+        )
         if (self.outcome is Outcome.OPTIMAL) != proven:
-            raise ValueError(f"outcome {self.outcome}: objective {self.objective}, bound {self.bound}")
+            levels = "".join(f", {level.name} {level.value}, bound {level.bound}" for level in self.levels)
+            raise ValueError(f"outcome {self.outcome}: objective {self.objective}, bound {self.bound}{levels}")
         if (self.objective is None) != (self.solution is None):
             raise ValueError("a solution and its objective come together")
 

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
 from tangram_opt.backend import Backend, Problem, Progress, SolveOptions
-from tangram_opt.data.composition import CompositionProblem
+from tangram_opt.composition.objective import OBJECTIVES
+from tangram_opt.data.composition import CompositionProblem, Objective
+from tangram_opt.data.schedule import ScheduleProblem
 from tangram_opt.errors import InputError
 from tangram_opt.result import Result
 from tangram_opt.spelling import did_you_mean
 
 GROUP: Final = "tangram_opt.solvers"
-OBJECTIVES: Final = ("closed",)
 OUR_DISTRIBUTION: Final = "tangram-opt"
 
 
@@ -103,7 +104,7 @@ def solve(
     problem: Problem,
     solver: str = "auto",
     *,
-    objective: str = "closed",
+    objective: Objective | None = None,
     time_limit: float | None = None,
     threads: int = 1,
     seed: int = 0,
@@ -113,21 +114,21 @@ def solve(
     parameters: Mapping[str, Any] | None = None,
     on_model: Callable[[Any], None] | None = None,
 ) -> Result[Any]:
-    """Solve an islands problem or a composition problem.
+    """Solve an islands problem, a composition problem or a schedule problem.
 
     Parameters
     ----------
-    problem : IslandsProblem or CompositionProblem
+    problem : IslandsProblem or CompositionProblem or ScheduleProblem
         What to solve.
     solver : str
         Name of a backend; ``auto`` takes the one that suits the kind of problem.
-    objective : {"closed"}
-        Of a composition: the closed form of the 1F1B iteration time.
+    objective : {"closed", "period"} or None
+        Of a composition problem: by which form its iteration time is minimised; None takes the one it states.
     time_limit : float or None
         Seconds after which the best solution so far is returned; None for no limit.
     threads, seed : int
         Worker threads and random seed, for backends that use them.
-    hint : Partition or Composition or None
+    hint : Partition or Composition or SplitSchedule or None
         A solution to start from, for backends that can.
     on_progress : callable or None
         Called with :class:`Progress` from time to time.
@@ -141,15 +142,15 @@ def solve(
     Returns
     -------
     Result
-        Of a Partition or of a Composition.
+        Of a Partition, of a Composition or of a SplitSchedule.
 
     Raises
     ------
     InputError
         When an argument is wrong, or the solver cannot take the problem.
     """
-    if objective not in OBJECTIVES:
-        raise InputError(_unknown("objective", objective, OBJECTIVES))
+    if objective is not None:
+        problem = _with_objective(problem, objective)
     if time_limit is not None and not (time_limit > 0 and math.isfinite(time_limit)):
         raise InputError(f"time limit {time_limit}: expected a number of seconds above 0")
     if threads < 1:
@@ -173,8 +174,18 @@ def solve(
     return backend.solve(problem, options)
 
 
+def _with_objective(problem: Problem, objective: Objective) -> Problem:
+    if objective not in OBJECTIVES:
+        raise InputError(_unknown("objective", objective, OBJECTIVES))
+    if not isinstance(problem, CompositionProblem):
+        raise InputError(f"objective: {objective!r} is of composition problems, {problem.name!r} is not one")
+    return replace(problem, objective=objective)
+
+
 def _suited(problem: Problem) -> str:
-    return "dp" if isinstance(problem, CompositionProblem) else "agglomerative"
+    if isinstance(problem, ScheduleProblem):
+        return "cpsat-schedule"
+    return "dp" if isinstance(problem, CompositionProblem) else "cpsat"
 
 
 def _entries() -> list[EntryPoint]:

@@ -167,7 +167,7 @@ def test_arguments_reach_the_backend(register):
     assert fake.asked == [(ISLANDS, expected)]
 
 
-@pytest.mark.parametrize(("problem", "name"), [(ISLANDS, "agglomerative"), (COMPOSITION, "dp")])
+@pytest.mark.parametrize(("problem", "name"), [(ISLANDS, "cpsat"), (COMPOSITION, "dp")])
 def test_auto_takes_the_backend_that_suits_the_kind(register, problem, name):
     chosen = register(name, Fake(name))
     register("aaa", Fake("aaa"))

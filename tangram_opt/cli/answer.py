@@ -8,15 +8,14 @@ from typing import Any
 from rich.console import Console
 
 from tangram_opt.backend import Problem
-from tangram_opt.cli.output import as_document, print_json, save, stdout_console
-from tangram_opt.cli.partition import print_partition
+from tangram_opt.cli.output import as_document, print_json, save, say_notes, stdout_console
 from tangram_opt.cli.text import kind_of, summarise
 from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.data.island import IslandsProblem
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.errors import NoPlanError
 from tangram_opt.result import Outcome, Result
-from tangram_opt.show import print_composition, print_plan
+from tangram_opt.show import machine_notes, print_composition, print_partition, print_plan
 
 
 def give_answer(problem: Problem | PlanningProblem, result: Result[Any], *, as_json: bool, output: Path | None) -> None:
@@ -42,10 +41,13 @@ def give_answer(problem: Problem | PlanningProblem, result: Result[Any], *, as_j
     # Saved first: what is printed may find no reader, and an answer that cannot be saved is an error instead.
     if result.solution is not None and output is not None:
         save(result.solution, output)
+    notes = machine_notes(problem.cluster) if isinstance(problem, IslandsProblem | PlanningProblem) else ()
     if as_json:
-        print_json(describe(kind, problem.name, result))
-    elif result.solution is not None:
-        print_solution(problem, result.solution, stdout_console())
+        print_json(describe(kind, problem.name, result) | {"notes": list(notes)})
+    else:
+        say_notes(notes)
+        if result.solution is not None:
+            print_solution(problem, result.solution, stdout_console())
     if result.solution is None:
         found = "infeasible" if result.outcome is Outcome.INFEASIBLE else f"no solution found ({result.stop_reason})"
         raise NoPlanError(f"{problem.name}: {found}{': ' if result.log else ''}{'; '.join(result.log)}")
@@ -66,6 +68,7 @@ def describe(kind: str, instance: str, result: Result[Any]) -> dict[str, Any]:
         "objective": result.objective,
         "bound": result.bound,
         "gap": result.gap,
+        "levels": [{"name": level.name, "value": level.value, "bound": level.bound} for level in result.levels],
         "wall_s": result.wall_s,
         "solution": None if result.solution is None else as_document(result.solution),
         "log": list(result.log),

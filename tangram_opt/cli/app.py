@@ -13,7 +13,7 @@ import typer
 from pydantic import ValidationError
 
 from tangram_opt import __version__
-from tangram_opt.cli import check, compare, export, islands, plan, schema, show, solve, solvers
+from tangram_opt.cli import check, compare, export, islands, plan, schema, sensitivity, show, simulate, solve, solvers
 from tangram_opt.cli.output import print_json
 from tangram_opt.errors import NoPlanError, TangramError
 
@@ -39,7 +39,9 @@ app.command()(check.check)
 app.command()(compare.compare)
 app.command()(export.export)
 app.command()(show.show)
+app.command()(simulate.simulate)
 app.command()(islands.islands)
+app.command()(sensitivity.sensitivity)
 app.command()(schema.schema)
 app.command()(solvers.solvers)
 

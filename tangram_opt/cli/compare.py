@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
 from tangram_opt import documents
 from tangram_opt.backend import Problem
-from tangram_opt.cli.options import AsJson, Seed, TimeLimit
+from tangram_opt.cli.options import AsJson, Objective, Seed, TimeLimit
 from tangram_opt.cli.output import print_json, say_written, stdout_console
 from tangram_opt.cli.progress import reporting
-from tangram_opt.crosscheck import Report, Row, crosscheck, random_problems, save_disagreements
+from tangram_opt.crosscheck import (
+    Report,
+    Row,
+    crosscheck,
+    random_islands_problems,
+    random_problems,
+    save_disagreements,
+)
+from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.errors import InputError, NoPlanError
 from tangram_opt.show.tables import Column, print_line, print_table
 
 DEFAULT_TIME_LIMIT_S = 60.0
+RANDOM: Final[dict[str, Callable[[int, int], Iterator[Any]]]] = {
+    "composition": random_problems,
+    "islands": random_islands_problems,
+}
 
 
 def compare(
@@ -35,9 +47,13 @@ def compare(
     random: Annotated[
         int | None,
         typer.Option(
-            "--random", metavar="N", min=1, help="Compare on N small random composition problems.", show_default=False
+            "--random", metavar="N", min=1, help="Compare on N small random problems of a kind.", show_default=False
         ),
     ] = None,
+    kind: Annotated[
+        Literal["composition", "islands"], typer.Option("--kind", help="Kind of the random problems.")
+    ] = "composition",
+    objective: Objective = None,
     seed: Seed = 0,
     time_limit: TimeLimit = DEFAULT_TIME_LIMIT_S,
     workers: Annotated[int, typer.Option("--workers", metavar="N", min=1, help="Solvers that run at a time.")] = 1,
@@ -56,14 +72,15 @@ def compare(
     """Compare solvers: run each in every formulation, check each answer, and see whether they fit together."""
     names = None if solvers is None else list(dict.fromkeys(solvers.split(",")))
     limit = DEFAULT_TIME_LIMIT_S if time_limit is None else time_limit
-    given = [_load(path) for path in instances or ()]
+    given = [_by(objective, _load(path)) for path in instances or ()]
     if not given and random is None:
         raise InputError("compare: nothing to compare, expected INSTANCE files or --random N")
     reports = []
     if given:
         reports.append(_crosscheck(given, names, limit, workers, seed, fresh=True))
     if random is not None:
-        reports.append(_crosscheck(list(random_problems(random, seed)), names, limit, workers, seed, fresh=False))
+        problems = [_by(objective, problem) for problem in RANDOM[kind](random, seed)]
+        reports.append(_crosscheck(problems, names, limit, workers, seed, fresh=False))
     report = Report(
         tuple(row for each in reports for row in each.rows),
         tuple(disagreement for each in reports for disagreement in each.disagreements),
@@ -92,6 +109,15 @@ def _load(path: Path) -> Problem:
     if isinstance(problem, PlanningProblem):
         raise InputError(f"{path}: a planning problem, expected an islands problem or a composition problem")
     return problem
+
+
+def _by(objective: Literal["closed", "period"] | None, problem: Problem) -> Problem:
+    """Let a problem minimise another objective than it states."""
+    if objective is None:
+        return problem
+    if not isinstance(problem, CompositionProblem):
+        raise InputError(f"{problem.name}: no composition problem, --objective is for composition problems")
+    return replace(problem, objective=objective)
 
 
 def _crosscheck(

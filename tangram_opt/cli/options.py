@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -48,6 +48,14 @@ TimeLimit = Annotated[
 ]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Save the result in FILE.")]
 Solver = Annotated[str, typer.Option("--solver", metavar="NAME", help="One of those that `tangram-opt solvers` lists.")]
+Objective = Annotated[
+    Literal["closed", "period"] | None,
+    typer.Option(
+        "--objective",
+        help="By which form the iteration time is minimised: the closed form, or the period of the steady state.",
+        show_default=False,
+    ),
+]
 Formulation = Annotated[
     str,
     typer.Option(

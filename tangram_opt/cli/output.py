@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,12 @@ def save(value: Any, path: Path) -> None:
     """Save a document and say where."""
     documents.save(value, path)
     say_written(path)
+
+
+def say_notes(notes: Sequence[str]) -> None:
+    """Say what a reader of the answer must know, each note on one line of standard error."""
+    for note in notes:
+        stderr_console().print(f"note: {note}", soft_wrap=True)
 
 
 def say_written(path: Path) -> None:

@@ -1,78 +1,48 @@
-"""Islands of a partition, for people and for programs: what each is, and the links between them."""
+"""The islands of a cluster as a JSON object."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
-from rich.console import Console
-
-from tangram_opt.data.cluster import Cluster
 from tangram_opt.data.island import IslandsProblem, Partition
-from tangram_opt.data.units import GIGA, TERA
-from tangram_opt.islands import IslandGroup, build_islands, links
-from tangram_opt.show import compress_names
-from tangram_opt.show.tables import Column, print_line, print_table
-from tangram_opt.show.units import decimals, gib
-
-MOST_CLASSES_IN_A_MATRIX = 12
+from tangram_opt.islands import boundaries, build_islands, evaluate, links
+from tangram_opt.result import Result
+from tangram_opt.show import machine_notes
 
 
-def print_partition(problem: IslandsProblem, partition: Partition, console: Console) -> None:
-    """Print the islands of a partition, equal ones on one row, and the slowest links between them.
+def describe_partition(problem: IslandsProblem, result: Result[Partition]) -> dict[str, Any]:
+    """Describe the islands that were found, equal ones as one; rates are bytes or operations per second.
 
     Parameters
     ----------
     problem : IslandsProblem
-        The problem; it has the cluster.
-    partition : Partition
-        Its solution.
-    console : rich.console.Console
-        Where to.
+        Cluster and tolerances.
+    result : Result
+        With a partition.
+
+    Returns
+    -------
+    dict
+        Islands by class, the links between classes, and what binds two of them apart; classes by number from 0.
     """
-    groups = build_islands(problem.cluster, partition)
-    print_table(
-        console,
-        [
-            Column("", number=True),
-            Column("island"),
-            Column("how many", number=True),
-            Column("nodes x GPUs", number=True),
-            Column("matmul TFLOP/s\nper GPU", number=True),
-            Column("memory GiB\nper GPU", number=True),
-            Column("inside a node\nGB/s", number=True),
-            Column("between nodes\nGB/s", number=True),
-            Column("nodes"),
-        ],
-        [
-            (
-                str(number),
-                group.island.name,
-                str(group.count),
-                f"{group.island.nodes} x {group.island.gpus_per_node}",
-                decimals(group.island.gpu.matmul_flops_per_s / TERA, 3),
-                gib(group.island.gpu.memory_bytes),
-                _gigabytes(group.island.group_bandwidth_bytes_per_s(group.island.gpus_per_node))
-                if group.island.gpus_per_node > 1
-                else "",
-                _gigabytes(group.island.network_bytes_per_s) if group.island.nodes > 1 else "",
-                "; ".join(compress_names(names) for names in _node_names(problem.cluster, group)),
-            )
-            for number, group in enumerate(groups, 1)
-        ],
-    )
-    if len(partition.islands) > 1:
-        _print_links(problem.cluster, groups, console)
-
-
-def describe_partition(problem: IslandsProblem, partition: Partition) -> dict[str, Any]:
-    """Make the JSON form of :func:`print_partition`; rates are bytes or operations per second."""
+    partition = result.solution
+    if partition is None:
+        raise ValueError("a partition to describe is needed")
     groups = build_islands(problem.cluster, partition)
     return {
         "cluster": problem.cluster.name,
+        "tolerances": asdict(problem.tolerances),
+        "solver": result.solver,
+        "outcome": result.outcome,
+        "objective": result.objective,
+        "bound": result.bound,
+        "wall_s": result.wall_s,
+        **evaluate(problem, partition)._asdict(),
         "islands": [
             {
                 "name": group.island.name,
-                "members": _node_names(problem.cluster, group),
+                "members": group.node_names(problem.cluster),
                 "gpu": group.island.gpu.name,
                 "gpus": group.island.gpus,
                 "gpus_per_node": group.island.gpus_per_node,
@@ -84,43 +54,6 @@ def describe_partition(problem: IslandsProblem, partition: Partition) -> dict[st
             for group in groups
         ],
         "links_bytes_per_s": links(problem.cluster, groups),
+        "boundaries": [asdict(each) for each in boundaries(problem, groups)],
+        "notes": list(machine_notes(problem.cluster)),
     }
-
-
-def _print_links(cluster: Cluster, groups: tuple[IslandGroup, ...], console: Console) -> None:
-    names = [group.island.name for group in groups]
-    between = links(cluster, groups)
-    print_line(console)
-    print_line(console, "Slowest links between islands, GB/s")
-    if len(groups) <= MOST_CLASSES_IN_A_MATRIX:
-        columns = [
-            Column("", number=True),
-            Column("from \\ to"),
-            *(Column(str(number), number=True) for number in range(1, len(names) + 1)),
-        ]
-        rows = [
-            (str(i + 1), name, *(_link(groups, between, i, j) for j in range(len(groups))))
-            for i, name in enumerate(names)
-        ]
-    else:
-        columns = [Column("from"), Column("to"), Column("GB/s", number=True)]
-        rows = [
-            (names[i], names[j], _link(groups, between, i, j))
-            for i in range(len(groups))
-            for j in range(len(groups))
-            if i != j or groups[i].count > 1
-        ]
-    print_table(console, columns, rows)
-
-
-def _link(groups: tuple[IslandGroup, ...], between: tuple[tuple[int, ...], ...], i: int, j: int) -> str:
-    # The diagonal is between islands of one class: a class with one island has no such link.
-    return "" if i == j and groups[i].count == 1 else _gigabytes(between[i][j])
-
-
-def _node_names(cluster: Cluster, group: IslandGroup) -> list[list[str]]:
-    return [[cluster.nodes[index].name for index in member] for member in group.members]
-
-
-def _gigabytes(bytes_per_s: int) -> str:
-    return decimals(bytes_per_s / GIGA, 3)

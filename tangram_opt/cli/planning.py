@@ -44,7 +44,7 @@ def make_plan(
     Returns
     -------
     Result
-        With the plan and its closed-form iteration time, or with the reason why there is none.
+        With the plan and its iteration time, or with the reason why there is none.
     """
     start = time.monotonic()
     try:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +15,7 @@ from tangram_opt.cli.answer import give_answer
 from tangram_opt.cli.options import (
     AsJson,
     Formulation,
+    Objective,
     Output,
     Parameters,
     Seed,
@@ -40,9 +42,7 @@ def solve(
         typer.Argument(metavar="INSTANCE", help="An islands, composition or planning problem.", show_default=False),
     ],
     solver: Solver = "auto",
-    objective: Annotated[
-        Literal["closed"], typer.Option("--objective", help="Of a composition: the closed form of the iteration time.")
-    ] = "closed",
+    objective: Objective = None,
     formulation: Formulation = "auto",
     parameters: Parameters = None,
     time_limit: TimeLimit = None,
@@ -55,6 +55,10 @@ def solve(
     """Solve an instance; the file says which kind it is."""
     check_writable(output)
     problem = documents.load_instance(instance)
+    if objective is not None:
+        if isinstance(problem, IslandsProblem):
+            raise InputError(f"{instance}: an islands problem, --objective is for composition and planning problems")
+        problem = replace(problem, objective=objective)
     result: Result[Any]
     if isinstance(problem, PlanningProblem):
         if formulation != "auto" or parameters:
@@ -65,7 +69,6 @@ def solve(
         result = make_plan(problem, workers=workers, time_limit_s=time_limit, solver=solver, threads=threads, seed=seed)
     else:
         options = {
-            "objective": objective,
             "formulation": formulation,
             "parameters": parameter_values(parameters),
             "time_limit": time_limit,

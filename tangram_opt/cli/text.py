@@ -48,10 +48,21 @@ def summarise(kind: str, result: Result[Any]) -> str:
     """Say in one line what a solver found, who it is and why it stopped."""
     found = standing(kind, result.objective, result.bound)
     return (
-        f"{result.outcome}{': ' if found else ''}{found}"
+        f"{result.outcome}{': ' if found else ''}{found}{_open_level(result)}"
         f" ({result.solver} {result.solver_version}, {result.stop_reason}, {result.wall_s:.2f} s)"
     )
 
 
+def _open_level(result: Result[Any]) -> str:
+    """Name the first further objective that is not proven, where the first one is."""
+    if result.bound != result.objective or result.objective is None:
+        return ""
+    for level in result.levels:
+        if level.bound != level.value:
+            bound = "no bound" if level.bound is None else f"bound {level.bound}"
+            return f"; not proven: {level.name} {level.value}, {bound}"
+    return ""
+
+
 def _value(kind: str, value: int) -> str:
-    return f"{value} islands" if kind == "islands" else duration(value)
+    return f"{value} island{'' if value == 1 else 's'}" if kind == "islands" else duration(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 
 from tangram_opt.backend import Problem
-from tangram_opt.data.composition import CompositionProblem
+from tangram_opt.data.composition import CompositionProblem, Objective
 
 
 class CompositionBackend:
@@ -13,6 +13,7 @@ class CompositionBackend:
 
     name: str
     formulation: str
+    objectives: tuple[Objective, ...] = ("closed",)
 
     def version(self) -> str:
         """Version of this package."""
@@ -24,7 +25,11 @@ class CompositionBackend:
 
     def unsupported(self, problem: Problem) -> str | None:
         """Say why it cannot take a problem."""
-        return None if isinstance(problem, CompositionProblem) else "it solves composition problems only"
+        if not isinstance(problem, CompositionProblem):
+            return "it solves composition problems only"
+        if problem.objective not in self.objectives:
+            return f"it does not minimise the {problem.objective} form"
+        return None
 
     def formulations(self, problem: Problem) -> tuple[str, ...]:  # noqa: ARG002 (the same for all)
         """Name the one formulation."""

@@ -10,6 +10,7 @@ from tangram_opt.composition.base import CompositionBackend
 from tangram_opt.composition.evaluation import check, evaluate
 from tangram_opt.composition.exact import Best, BoxSearch
 from tangram_opt.composition.infeasible import why_infeasible
+from tangram_opt.composition.objective import OBJECTIVES
 from tangram_opt.composition.order_free import order_is_free
 from tangram_opt.composition.search import island_code
 from tangram_opt.composition.table import option_table
@@ -21,14 +22,16 @@ class DynamicProgram(CompositionBackend):
     """Exact, with a bound that holds whenever it is stopped."""
 
     name = "dp"
-    summary = "exact dynamic program: box search over slowest stage and sync, proves its answers"
+    summary = "exact dynamic program: box search over slowest stage or period, and sync; proves its answers"
     exact = True
     formulation = "box-search"
+    objectives = OBJECTIVES
 
     def unsupported(self, problem: Problem) -> str | None:
         """Say why it cannot take a problem."""
-        if not isinstance(problem, CompositionProblem):
-            return super().unsupported(problem)
+        reason = super().unsupported(problem)
+        if reason is not None or not isinstance(problem, CompositionProblem):
+            return reason
         many = island_code([min(island.count, problem.length) for island in problem.islands]) is None
         if many and not order_is_free(option_table(problem)):
             return "there are 2^62 or more ways to use the islands, and their order matters"

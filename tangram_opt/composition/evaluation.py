@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from tangram_opt.composition.objective import closed_form_ns
+from tangram_opt.composition.objective import iteration_ns
 from tangram_opt.data.composition import Composition, CompositionProblem, Option
 from tangram_opt.errors import InputError
 
@@ -25,7 +25,7 @@ class Evaluation:
     memory_bytes, memory_limit_bytes : tuple of int
         What each of its GPUs needs at this place, and what it has.
     objective_ns : int
-        Closed-form iteration time.
+        Iteration time by the problem's objective.
     """
 
     times_ns: tuple[int, ...]
@@ -87,7 +87,7 @@ def evaluate(problem: CompositionProblem, composition: Composition) -> Evaluatio
             stage.static_bytes + held * stage.in_flight_bytes for stage, held in zip(stages, in_flight, strict=True)
         ),
         memory_limit_bytes=tuple(limits),
-        objective_ns=closed_form_ns(problem.micro_batches, times, transfers, syncs),
+        objective_ns=iteration_ns(problem.objective, problem.micro_batches, times, transfers, syncs),
     )
 
 

@@ -1,4 +1,4 @@
-"""The exact dynamic program: box search over the slowest stage and the longest synchronisation.
+"""The exact dynamic program: box search over the slowest stage, or the period, and the longest synchronisation.
 
 The objective has a maximum in it, so the best suffix is not always part of the best whole, and one value per state is
 not enough. With the slowest stage at most theta and the synchronisation at most sigma it is: what is left is the sum
@@ -17,9 +17,11 @@ from typing import Final
 import numpy as np
 
 from tangram_opt.composition.order_free import OrderFree, order_is_free
+from tangram_opt.composition.potentials import potentials
 from tangram_opt.composition.prices import Found, Way
 from tangram_opt.composition.sequences import Sequences
-from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable, undominated
+from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable, option_table, undominated
+from tangram_opt.data.composition import CompositionProblem
 
 _WIDTH: Final = 256
 """Labels per layer in a first search."""
@@ -115,7 +117,7 @@ class BoxSearch:
             root = Box(
                 bound_ns=table.objective_ns(theta_low, 0, sigma_low),
                 theta_low=theta_low,
-                theta_high=int(self.bottlenecks[-1]),
+                theta_high=self.largest_theta_ns(),
                 sigma_low=sigma_low,
                 sigma_high=int(self.syncs[-1]),
                 sum_low=0,
@@ -123,6 +125,23 @@ class BoxSearch:
                 price_ns=self.way.free(table),
             )
             self.open = [root]
+
+    def largest_theta_ns(self) -> int:
+        """Bound the slowest part of any composition from above.
+
+        A stretch of stages takes, per stage, no longer than the slowest of its options alone and a boundary.
+        """
+        links = self.table.round_trip_ns[self.table.round_trip_ns < IMPOSSIBLE]
+        longest = int(links.max(initial=0)) if self.table.by_period else 0
+        return int(self.bottlenecks[-1]) + longest
+
+    @staticmethod
+    def costs_within(options: OptionTable, box: Box) -> tuple[Ints, ...]:
+        """List what counts as cost of an option within a box: the sum, and the excess over the period."""
+        if not options.by_period:
+            return (options.sum_ns,)
+        excess = potentials(options, box.theta_high)
+        return (options.sum_ns, excess.head, excess.tail, excess.through)
 
     @property
     def bound_ns(self) -> int:
@@ -168,7 +187,7 @@ class BoxSearch:
         if not found.rows:
             return self.halves(box) if found.floor_ns < self.cutoff_ns(box) else []
         rows = list(found.rows)
-        theta, sigma = int(options.bottleneck_ns[rows].max()), int(options.sync_ns[rows].max())
+        theta, sigma = options.slowest_ns(rows), int(options.sync_ns[rows].max())
         objective = self.table.objective_ns(theta, found.sum_ns, sigma)
         if objective < self.best.objective_ns:
             self.best = Best(tuple(options.option[rows].tolist()), objective)
@@ -196,13 +215,12 @@ class BoxSearch:
             if tighter is None:
                 return None
             if (tighter.theta_high, tighter.sigma_high) == (box.theta_high, box.sigma_high):
-                # Within a box only the sum counts.
-                return tighter, inside[undominated(options, (options.sum_ns,))]
+                return tighter, inside[undominated(options, self.costs_within(options, tighter))]
             box = tighter
 
     def solve_corner(self, box: Box, options: OptionTable) -> tuple[Box, Found]:
         """Look for the least sum of times with the options of a box, narrowly at first."""
-        way = self.way(options)
+        way = self.way(options, box.theta_high)
         cutoff = min(self.cutoff_ns(box), largest_sum(options) + 1)
         relaxed = way.relax(box.price_ns)
         found = way.search(relaxed, cutoff, _WIDTH, self.stop)
@@ -237,7 +255,9 @@ class BoxSearch:
             sigma_high = min(sigma_high, box.sigma_low + slack)
             if self.table.micro_batches > 1:
                 theta_high = min(theta_high, box.theta_low + slack // (self.table.micro_batches - 1))
-        theta_low, theta_high = _round_to(self.bottlenecks, box.theta_low, theta_high)
+        theta_low = box.theta_low
+        if not self.table.by_period:  # A period may lie between those that options have on their own.
+            theta_low, theta_high = _round_to(self.bottlenecks, theta_low, theta_high)
         sigma_low, sigma_high = _round_to(self.syncs, box.sigma_low, sigma_high)
         if theta_low > theta_high or sigma_low > sigma_high:
             return None
@@ -253,6 +273,8 @@ class BoxSearch:
     def halves(self, box: Box) -> list[Box]:
         """Split a box that was too much for one search; one with a single value in each range comes back whole."""
         thetas = self.bottlenecks[(self.bottlenecks >= box.theta_low) & (self.bottlenecks <= box.theta_high)]
+        if self.table.by_period:
+            thetas = np.unique([box.theta_low, (box.theta_low + box.theta_high) // 2, box.theta_high])
         sigmas = self.syncs[(self.syncs >= box.sigma_low) & (self.syncs <= box.sigma_high)]
         spread = (self.table.micro_batches - 1) * (box.theta_high - box.theta_low)
         if len(thetas) > 1 and spread >= box.sigma_high - box.sigma_low:
@@ -264,6 +286,27 @@ class BoxSearch:
         else:
             return [box]
         return [part for half in parts if (part := self.shrink(half)) is not None]
+
+
+def quick_bound_ns(problem: CompositionProblem) -> int:
+    """Bound the iteration time of any composition from below, in about the time of reading the problem.
+
+    Parameters
+    ----------
+    problem : CompositionProblem
+        The problem.
+
+    Returns
+    -------
+    int
+        Nanoseconds; :data:`.table.IMPOSSIBLE` where it finds out that there is no composition.
+    """
+    search = BoxSearch(option_table(problem), Best(), lambda: False, lambda: None)
+    if not search.open:
+        return IMPOSSIBLE
+    root = search.open[0]
+    relaxed = search.way(search.table, root.theta_high).relax(root.price_ns)
+    return max(search.with_sum(root, relaxed.bound_ns).bound_ns, root.bound_ns)
 
 
 def least_threshold(table: OptionTable, cost: Ints) -> int | None:

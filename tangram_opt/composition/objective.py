@@ -1,17 +1,36 @@
-"""The closed-form iteration time: the one place that says what a composition is worth."""
+"""What a composition is worth: the one place that says what an iteration takes.
+
+*Closed form* (paper section 5.2): (n-1) max t + sum t + 2 sum c + max sync. It takes transfers for hidden in the steady
+state. *Period form*: the slowest stage is replaced by the period P of the steady state, the longest round trip per
+micro-batch over all stretches of neighbouring stages (:func:`tangram_opt.pipeline.period_ns`), in whole nanoseconds.
+Where transfers take no time the two are equal; the period form is never below the closed one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
+from typing import Final
+
+from tangram_opt.data.composition import CompositionProblem, Objective, Option
+from tangram_opt.pipeline import period_ns
+
+OBJECTIVES: Final[tuple[Objective, ...]] = ("closed", "period")
 
 
-def closed_form_ns(
-    micro_batches: int, times_ns: Sequence[int], transfers_ns: Sequence[int], syncs_ns: Sequence[int]
+def iteration_ns(
+    objective: Objective,
+    micro_batches: int,
+    times_ns: Sequence[int],
+    transfers_ns: Sequence[int],
+    syncs_ns: Sequence[int],
 ) -> int:
-    """Iteration time of a pipeline: (n-1) max t + sum t + 2 sum c + max sync.
+    """Iteration time of a pipeline.
 
     Parameters
     ----------
+    objective : {"closed", "period"}
+        By which form.
     micro_batches : int
         Micro-batches per iteration, n.
     times_ns, syncs_ns : sequence of int
@@ -23,14 +42,38 @@ def closed_form_ns(
     -------
     int
         Nanoseconds. The last term bounds the end of the iteration from above: no stage synchronises later than
-        the last backward pass ends; with it 0 this is the form of the paper's section 5.2.
+        the last backward pass ends; with it 0 the closed form is that of the paper's section 5.2.
     """
-    return closed_form_of_parts_ns(micro_batches, max(times_ns), sum(times_ns) + 2 * sum(transfers_ns), max(syncs_ns))
+    slowest_ns = whole_period_ns(times_ns, transfers_ns) if objective == "period" else max(times_ns)
+    return iteration_of_parts_ns(micro_batches, slowest_ns, sum(times_ns) + 2 * sum(transfers_ns), max(syncs_ns))
 
 
-def closed_form_of_parts_ns(micro_batches: int, bottleneck_ns: int, sum_ns: int, sync_ns: int) -> int:
-    """Write the closed form by its three parts: slowest stage, sum of times and transfers, longest sync.
+def closed_form_ns(
+    micro_batches: int, times_ns: Sequence[int], transfers_ns: Sequence[int], syncs_ns: Sequence[int]
+) -> int:
+    """Iteration time by the closed form, see :func:`iteration_ns`."""
+    return iteration_ns("closed", micro_batches, times_ns, transfers_ns, syncs_ns)
+
+
+def whole_period_ns(times_ns: Sequence[int], transfers_ns: Sequence[int]) -> int:
+    """Period of the steady state of 1F1B, rounded up to whole nanoseconds."""
+    return ceil(period_ns(times_ns, transfers_ns))
+
+
+def iteration_of_parts_ns(micro_batches: int, slowest_ns: int, sum_ns: int, sync_ns: int) -> int:
+    """Iteration time by its three parts: slowest stage or period, sum of times and transfers, longest sync.
 
     It increases in every part, so lower bounds of the parts give a lower bound of the iteration time.
     """
-    return (micro_batches - 1) * bottleneck_ns + sum_ns + sync_ns
+    return (micro_batches - 1) * slowest_ns + sum_ns + sync_ns
+
+
+def has_transfers(problem: CompositionProblem) -> bool:
+    """Tell whether any transfer takes time: where none does, the period is the time of the slowest stage."""
+    inner = any(time for option in problem.options for time in option.inner_transfers_ns)
+    return inner or any(time for row in problem.transfer_ns for time in row)
+
+
+def own_slowest_ns(option: Option) -> int:
+    """Period of an option alone, rounded up; that of a pipeline it is part of is not below it."""
+    return whole_period_ns([stage.time_ns for stage in option.stages], option.inner_transfers_ns)

@@ -99,9 +99,11 @@ class OrderFree:
     ----------
     table : OptionTable
         See :func:`order_is_free`.
+    slowest_ns : int
+        The slowest stage that is allowed.
     """
 
-    def __init__(self, table: OptionTable) -> None:
+    def __init__(self, table: OptionTable, slowest_ns: int) -> None:  # noqa: ARG002 (its options keep it)
         self.table = table
         self.rows = [np.flatnonzero(table.island == island) for island in range(len(table.count))]
         self.boundary_ns = int(table.round_trip_ns[table.exit[0], table.entry[0]]) if len(table.exit) else 0

@@ -17,7 +17,7 @@ from time import monotonic
 
 from tangram_opt.backend import SolveOptions, refuse_what_needs_a_library
 from tangram_opt.composition.base import CompositionBackend
-from tangram_opt.composition.objective import closed_form_of_parts_ns
+from tangram_opt.composition.objective import iteration_of_parts_ns
 from tangram_opt.composition.partial import (
     EMPTY,
     Candidate,
@@ -70,7 +70,7 @@ class PaperDynamicProgram(CompositionBackend):
         for bottleneck, group in groupby(ranked, key=lambda entry: entry[0]):
             best = memo.best()
             if best is not None and (
-                closed_form_of_parts_ns(problem.micro_batches, bottleneck, least_sum, 0) >= best.value_ns
+                iteration_of_parts_ns(problem.micro_batches, bottleneck, least_sum, 0) >= best.value_ns
             ):
                 break
             if options.time_limit_s is not None and monotonic() - start > options.time_limit_s:

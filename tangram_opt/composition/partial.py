@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tangram_opt.composition.answer import answer, placed
 from tangram_opt.composition.base import CompositionBackend
-from tangram_opt.composition.objective import closed_form_of_parts_ns
+from tangram_opt.composition.objective import iteration_of_parts_ns
 from tangram_opt.composition.placement import depth_limit, positions
 from tangram_opt.data.composition import Composition, CompositionProblem, Option
 from tangram_opt.result import Result, StopReason
@@ -82,7 +82,7 @@ def prepend(problem: CompositionProblem, candidate: Candidate, suffix: Partial) 
         sum_ns += 2 * problem.transfer_ns[problem.port_index[option.exit_port]][entry]
     bottleneck_ns = max(option.bottleneck_ns, suffix.bottleneck_ns)
     sync_ns = max(option.sync_ns, suffix.sync_ns)
-    value_ns = closed_form_of_parts_ns(problem.micro_batches, bottleneck_ns, sum_ns, sync_ns)
+    value_ns = iteration_of_parts_ns(problem.micro_batches, bottleneck_ns, sum_ns, sync_ns)
     stages = suffix.stages + len(option.stages)
     return Partial(value_ns, bottleneck_ns, sum_ns, sync_ns, stages, candidate, suffix)
 

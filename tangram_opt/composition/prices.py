@@ -52,9 +52,12 @@ RelaxedT = TypeVar("RelaxedT", bound=Relaxed)
 
 
 class Way(Protocol):
-    """A way to the least sum of times with the options of a table: a relaxation, and a search that it guides."""
+    """A way to the least sum of times with the options of a table: a relaxation, and a search that it guides.
 
-    def __init__(self, table: OptionTable) -> None: ...
+    No stage is slower than `slowest_ns`, and no period longer where that is the objective.
+    """
+
+    def __init__(self, table: OptionTable, slowest_ns: int) -> None: ...
 
     @staticmethod
     def free(table: OptionTable) -> Ints:

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tangram_opt.composition.potentials import Potentials
 from tangram_opt.composition.prices import Found
 from tangram_opt.composition.relaxation import Ends, Relaxation, refund_ns
 from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable
@@ -30,8 +31,8 @@ class _Labels:
     """Suffixes with equally many options, as columns.
 
     `parent` is the label in the layer before that `row` of the table was prepended to; `used` encodes islands;
-    `refund` is what the relaxation's distance overstates at most, as prices of unused islands; `bound` is on the cost
-    of any completion.
+    `refund` is what the relaxation's distance overstates at most, as prices of unused islands; `head` is that of
+    :mod:`.potentials`; `bound` is on the cost of any completion.
     """
 
     parent: Ints
@@ -42,6 +43,7 @@ class _Labels:
     entry: Ints
     cost: Ints
     refund: Ints
+    head: Ints
     bound: Ints
 
     def keep(self, which: Ints) -> _Labels:
@@ -58,7 +60,13 @@ def island_code(count: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def search(
-    table: OptionTable, by_end: Ends, relaxed: Relaxation, cutoff_ns: int, width: int, stop: Callable[[], bool]
+    table: OptionTable,
+    by_end: Ends,
+    excess: Potentials | None,
+    relaxed: Relaxation,
+    cutoff_ns: int,
+    width: int,
+    stop: Callable[[], bool],
 ) -> Found:
     """Find the cheapest sequence below a cutoff.
 
@@ -66,6 +74,8 @@ def search(
     ----------
     table, by_end : OptionTable, Ends
         The options.
+    excess : Potentials or None
+        Excesses of the options over a period that the sequence must keep; None where there is none to keep.
     relaxed : Relaxation
         Guide and bound, for the same options.
     cutoff_ns : int
@@ -80,7 +90,7 @@ def search(
     Found
         The sequence, and what may have been missed.
     """
-    grow = _Growth(table, by_end, relaxed)
+    grow = _Growth(table, by_end, excess, relaxed)
     layers = [grow.root()]
     best_cost, floor = cutoff_ns, IMPOSSIBLE
     best: tuple[int, ...] = ()
@@ -115,9 +125,10 @@ def search(
 class _Growth:
     """How labels grow, under given prices."""
 
-    def __init__(self, table: OptionTable, by_end: Ends, relaxed: Relaxation) -> None:
+    def __init__(self, table: OptionTable, by_end: Ends, excess: Potentials | None, relaxed: Relaxation) -> None:
         self.table = table
         self.by_end = by_end
+        self.excess = excess
         self.relaxed = relaxed
         self.sizes = np.diff(by_end.start)
         self.place_value = np.array(island_code(table.count.tolist()), dtype=np.int64)
@@ -131,7 +142,7 @@ class _Growth:
         """The empty suffix, behind the last atom."""
         table, prices = self.table, self.relaxed
         refund = int(refund_ns(prices.price_ns, table.count, table.required).sum())
-        values = (-1, -1, 0, table.atoms, 0, table.round_trip_ns.shape[1] - 1, 0, refund, prices.bound_ns)
+        values = (-1, -1, 0, table.atoms, 0, table.round_trip_ns.shape[1] - 1, 0, refund, -IMPOSSIBLE, prices.bound_ns)
         return _Labels(*(np.array([value], dtype=np.int64) for value in values))
 
     def prepend(self, labels: _Labels, which: Ints, cutoff_ns: int) -> _Labels:
@@ -151,7 +162,10 @@ class _Growth:
             | (table.swap_group[row] != table.swap_group[behind])
             | (self.rank[row] >= self.rank[behind])
         )
-        parent, row, island, used = parent[fits], row[fits], island[fits], used[fits]
+        over = labels.head[parent] + table.round_trip_ns[table.exit[row], labels.entry[parent]]
+        if self.excess is not None:
+            fits &= self.excess.tail[row] + over <= 0
+        parent, row, island, used, over = parent[fits], row[fits], island[fits], used[fits], over[fits]
         atom = labels.atom[parent] - table.length[row]
         stages = np.minimum(labels.stages[parent] + table.stages[row], table.depth)
         entry = table.entry[row]
@@ -159,9 +173,10 @@ class _Growth:
         returned = (price[island] > 0) | ((price[island] < 0) & (used == 0))
         refund = labels.refund[parent] - np.where(returned, price[island], 0)
         bound = cost + self.relaxed.to_front_ns[entry, atom, stages] - refund
+        head = over if self.excess is None else np.maximum(self.excess.head[row], self.excess.through[row] + over)
         code = labels.used[parent] + self.place_value[island]
         promising = np.flatnonzero((bound < cutoff_ns) & (cost < cutoff_ns))
-        return _Labels(parent, row, code, atom, stages, entry, cost, refund, bound).keep(promising)
+        return _Labels(parent, row, code, atom, stages, entry, cost, refund, head, bound).keep(promising)
 
     def meets_requirements(self, used: Ints) -> NDArray[np.bool_]:
         """Tell which codes contain an island of every required class."""
@@ -176,12 +191,15 @@ class _Growth:
         place = labels.atom * self.table.round_trip_ns.shape[1] + labels.entry
         order = np.lexsort((labels.stages, labels.cost, place, labels.used))
         used, place, stages, row = labels.used[order], place[order], labels.stages[order], labels.row[order]
+        head = labels.head[order]
         group, rank = self.table.swap_group[row], self.rank[row]
         kept = np.ones(len(order), dtype=bool)
         # In this order a label is at most as cheap as those before it. Looking at a few of them removes nearly all.
         for step in range(1, min(_LOOK_BACK + 1, len(order))):
             replaced = (used[step:] == used[:-step]) & (place[step:] == place[:-step])
             replaced &= stages[:-step] <= stages[step:]
+            if self.excess is not None:
+                replaced &= head[:-step] <= head[step:]
             replaced &= (group[:-step] < 0) | ((group[:-step] == group[step:]) & (rank[:-step] <= rank[step:]))
             kept[step:] &= ~replaced
         return order[kept]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from tangram_opt.composition.potentials import potentials
 from tangram_opt.composition.prices import Found, raise_prices
 from tangram_opt.composition.relaxation import Relaxation, allowed_price, ends, raise_along_capacity, relax, slope
 from tangram_opt.composition.search import search
@@ -20,11 +21,14 @@ class Sequences:
     ----------
     table : OptionTable
         Any.
+    slowest_ns : int
+        The period to keep, where the objective is the period form; otherwise nothing, as the options keep it.
     """
 
-    def __init__(self, table: OptionTable) -> None:
+    def __init__(self, table: OptionTable, slowest_ns: int) -> None:
         self.table = table
         self.by_end = ends(table)
+        self.excess = potentials(table, slowest_ns) if table.by_period else None
 
     @staticmethod
     def free(table: OptionTable) -> Ints:
@@ -49,4 +53,4 @@ class Sequences:
 
     def search(self, relaxed: Relaxation, cutoff_ns: int, width: int, stop: Callable[[], bool]) -> Found:
         """Find the cheapest sequence below a cutoff; see :func:`.search.search`."""
-        return search(self.table, self.by_end, relaxed, cutoff_ns, width, stop)
+        return search(self.table, self.by_end, self.excess, relaxed, cutoff_ns, width, stop)

@@ -6,13 +6,20 @@ every respect.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tangram_opt.composition.objective import closed_form_of_parts_ns
+from tangram_opt.composition.objective import (
+    has_transfers,
+    iteration_of_parts_ns,
+    own_slowest_ns,
+    whole_period_ns,
+)
 from tangram_opt.composition.placement import depth_limit, positions
 from tangram_opt.data.composition import CompositionProblem, SignatureRun
 from tangram_opt.errors import InputError
@@ -27,7 +34,7 @@ LONGEST_NS: Final = 1 << 58
 
 _COLUMNS: Final = (
     *("option", "island", "slice", "entry", "exit", "length", "stages", "limit"),
-    *("sum_ns", "bottleneck_ns", "sync_ns", "swap_group"),
+    *("sum_ns", "bottleneck_ns", "sync_ns", "swap_group", "front_ns", "back_ns"),
 )
 
 
@@ -46,7 +53,10 @@ class OptionTable:
     limit : array of int
         Most stages that may come after it, at most `depth`.
     sum_ns, bottleneck_ns, sync_ns : array of int
-        Its share of the three parts of the objective.
+        Its share of the three parts of the objective: the bottleneck is its slowest stage, or its own period.
+    front_ns, back_ns : array of int, shape (options, deepest)
+        Times of its first, and of its last 1, 2, ... stages with both ways between them, -IMPOSSIBLE beyond its
+        stages: what the period needs to know. No columns where the objective is the closed form.
     first_atom, first_atom_start : array of int
         Atoms at which slices can start, slice by slice, and where those of each slice begin.
     swap_group : array of int
@@ -61,6 +71,8 @@ class OptionTable:
         Stage counts from here on are alike: every limit that ends at all ends below it.
     micro_batches : int
         Micro-batches per iteration.
+    problem : CompositionProblem
+        Where it comes from.
     """
 
     option: Ints
@@ -77,12 +89,34 @@ class OptionTable:
     first_atom: Ints
     first_atom_start: Ints
     swap_group: Ints
+    front_ns: Ints
+    back_ns: Ints
     round_trip_ns: Ints
     count: Ints
     required: Ints
     atoms: int
     depth: int
     micro_batches: int
+    problem: CompositionProblem
+
+    @property
+    def by_period(self) -> bool:
+        """Whether the slowest part of the objective is the period, and not just the slowest stage."""
+        return bool(self.front_ns.shape[1])
+
+    def slowest_ns(self, rows: Sequence[int]) -> int:
+        """Slowest part of the objective of options in a row: the slowest stage, or the period."""
+        if not self.by_period:
+            return int(self.bottleneck_ns[list(rows)].max())
+        options = [self.problem.options[self.option[row]] for row in rows]
+        between = [int(self.round_trip_ns[self.exit[a], self.entry[b]]) // 2 for a, b in pairwise(rows)]
+        times = [stage.time_ns for option in options for stage in option.stages]
+        transfers = [
+            time
+            for option, link in zip(options, [*between, None], strict=True)
+            for time in (*option.inner_transfers_ns, *(() if link is None else (link,)))
+        ]
+        return whole_period_ns(times, transfers)
 
     def keep(self, rows: Ints) -> OptionTable:
         """Keep some rows only, in the given order."""
@@ -90,7 +124,7 @@ class OptionTable:
 
     def objective_ns(self, bottleneck_ns: int, sum_ns: int, sync_ns: int) -> int:
         """Iteration time, or a bound on it, by its parts."""
-        return closed_form_of_parts_ns(self.micro_batches, bottleneck_ns, sum_ns, sync_ns)
+        return iteration_of_parts_ns(self.micro_batches, bottleneck_ns, sum_ns, sync_ns)
 
 
 def option_table(problem: CompositionProblem) -> OptionTable:
@@ -116,6 +150,7 @@ def option_table(problem: CompositionProblem) -> OptionTable:
     uniform: list[int] = []
     signatures = {signature: i for i, signature in enumerate(dict.fromkeys(problem.signatures))}
     rows = []
+    by_period = problem.objective == "period" and has_transfers(problem)
     for index, option in enumerate(problem.options):
         if option.atoms not in slices:
             slices[option.atoms] = len(slices)
@@ -137,7 +172,7 @@ def option_table(problem: CompositionProblem) -> OptionTable:
                 len(option.stages),
                 problem.length if limit is None else min(limit, problem.length),
                 option.sum_ns,
-                option.bottleneck_ns,
+                own_slowest_ns(option) if by_period else option.bottleneck_ns,
                 option.sync_ns,
                 uniform[piece],
             )
@@ -145,6 +180,7 @@ def option_table(problem: CompositionProblem) -> OptionTable:
     _check_range(problem)
     columns = np.array(rows, dtype=np.int64).reshape(len(rows), 12).T
     option_, island_, slice_, entry, exit_, length, stages, limit_, sum_ns, bottleneck_ns, sync_ns, kind = columns
+    front_ns, back_ns = _stretches(problem, option_.tolist() if by_period else [])
     count = np.array([min(island.count, problem.length) for island in problem.islands], dtype=np.int64)
     entry, exit_, one_way = _merge_ports(problem, island_, entry, exit_, count)
     round_trip = np.where(one_way >= IMPOSSIBLE, IMPOSSIBLE, 2 * one_way)
@@ -166,15 +202,20 @@ def option_table(problem: CompositionProblem) -> OptionTable:
         sync_ns=sync_ns,
         first_atom=np.array([first for places in first_atoms for first in places], dtype=np.int64),
         first_atom_start=np.cumsum([0, *map(len, first_atoms)]),
-        swap_group=np.where(kind < 0, -1, kind * ports + exit_ * one_way.shape[1] + entry),
+        # The period depends on the order of options, even where nothing else does.
+        swap_group=np.where((kind < 0) | by_period, -1, kind * ports + exit_ * one_way.shape[1] + entry),
+        front_ns=front_ns if by_period else np.empty((len(rows), 0), dtype=np.int64),
+        back_ns=back_ns if by_period else np.empty((len(rows), 0), dtype=np.int64),
         round_trip_ns=np.hstack([round_trip, np.zeros((len(round_trip), 1), dtype=np.int64)]),
         count=count,
         required=np.array([int(island.name in problem.required) for island in problem.islands], dtype=np.int64),
         atoms=problem.length,
         depth=depth,
         micro_batches=problem.micro_batches,
+        problem=problem,
     )
-    return table.keep(undominated(table, (sum_ns, bottleneck_ns, sync_ns)))
+    # Where the period counts, options are compared later, for a given period.
+    return table if by_period else table.keep(undominated(table, (sum_ns, bottleneck_ns, sync_ns)))
 
 
 def undominated(table: OptionTable, costs: tuple[Ints, ...]) -> Ints:
@@ -209,12 +250,29 @@ def undominated(table: OptionTable, costs: tuple[Ints, ...]) -> Ints:
     return np.sort(order[kept])
 
 
+def _stretches(problem: CompositionProblem, options: Sequence[int]) -> tuple[Ints, Ints]:
+    """Times of the first and of the last stages of options, see :class:`OptionTable`."""
+    deepest = max((len(problem.options[index].stages) for index in options), default=0)
+    front = np.full((len(options), deepest), -IMPOSSIBLE, dtype=np.int64)
+    back = front.copy()
+    for row, index in enumerate(options):
+        option = problem.options[index]
+        times = [stage.time_ns for stage in option.stages]
+        between = [2 * time for time in option.inner_transfers_ns]
+        front[row, : len(times)] = np.cumsum(times) + np.cumsum([0, *between])
+        back[row, : len(times)] = np.cumsum(times[::-1]) + np.cumsum([0, *between[::-1]])
+    return front, back
+
+
 def _check_range(problem: CompositionProblem) -> None:
     longest = max((option.sum_ns for option in problem.options), default=0)
     transfer = max((max(row) for row in problem.transfer_ns), default=0)
     sync = max((option.sync_ns for option in problem.options), default=0)
     bottleneck = max((option.bottleneck_ns for option in problem.options), default=0)
-    total = closed_form_of_parts_ns(problem.micro_batches, bottleneck, problem.length * (longest + 2 * transfer), sync)
+    if problem.objective == "period":
+        inner = max((time for option in problem.options for time in option.inner_transfers_ns), default=0)
+        bottleneck += 2 * max(transfer, inner)
+    total = iteration_of_parts_ns(problem.micro_batches, bottleneck, problem.length * (longest + 2 * transfer), sync)
     if total >= LONGEST_NS:
         raise InputError(
             f"problem {problem.name!r}: an iteration could take {total} ns, expected less than {LONGEST_NS} ns (2^58)"

@@ -10,10 +10,12 @@ from tangram_opt.crosscheck.agreement import Fault
 from tangram_opt.crosscheck.campaign import Disagreement, Report, Row, crosscheck
 from tangram_opt.crosscheck.conformance import Case, conformance_cases
 from tangram_opt.crosscheck.families import FAMILIES, Size, generate, random_problems
+from tangram_opt.crosscheck.islands_families import ISLANDS_FAMILIES, generate_islands, random_islands_problems
 from tangram_opt.crosscheck.saving import save_disagreements
 
 __all__ = [
     "FAMILIES",
+    "ISLANDS_FAMILIES",
     "Case",
     "Disagreement",
     "Fault",
@@ -23,6 +25,8 @@ __all__ = [
     "conformance_cases",
     "crosscheck",
     "generate",
+    "generate_islands",
+    "random_islands_problems",
     "random_problems",
     "save_disagreements",
 ]

@@ -15,7 +15,12 @@ from tangram_opt import composition, islands
 from tangram_opt.backend import Problem
 from tangram_opt.crosscheck.runs import Answer, Run
 from tangram_opt.data.composition import CompositionProblem
+from tangram_opt.data.schedule import ScheduleProblem
+from tangram_opt.pipeline.split import check_schedule, iteration_ns
 from tangram_opt.result import Outcome, Result
+
+Costs = tuple[int, ...]
+"""Objectives in order of importance, as numbers of which less is better."""
 
 
 class Fault(StrEnum):
@@ -57,7 +62,7 @@ def contradictions(problem: Problem, answered: Sequence[tuple[Run, Answer]]) -> 
 
     Parameters
     ----------
-    problem : IslandsProblem or CompositionProblem
+    problem : IslandsProblem or CompositionProblem or ScheduleProblem
         The problem.
     answered : sequence of (Run, Answer)
         Runs on this problem. Those that ran out of time say nothing, and contradict nothing.
@@ -73,7 +78,7 @@ def contradictions(problem: Problem, answered: Sequence[tuple[Run, Answer]]) -> 
         if answer.failure is not None
     ]
     results = [(run, answer.result) for run, answer in answered if answer.result is not None]
-    witness: tuple[Run, int] | None = None
+    witness: tuple[Run, Costs] | None = None
     for run, result in results:
         if result.solution is None:
             continue
@@ -81,8 +86,9 @@ def contradictions(problem: Problem, answered: Sequence[tuple[Run, Answer]]) -> 
         if isinstance(worth, str):
             findings.append(Finding(Fault.NOT_ALLOWED, (run,), f"{label(run)} gives a wrong solution: {worth}"))
             continue
-        if worth != result.objective:
-            text = f"{label(run)} gives a solution of {worth} and says that it is worth {result.objective}"
+        claimed = _claimed(result)
+        if claimed != worth[: len(claimed)]:
+            text = f"{label(run)} gives a solution of {_text(worth)} and says that it is worth {_text(claimed)}"
             findings.append(Finding(Fault.WRONG_OBJECTIVE, (run,), text))
         if witness is None or worth < witness[1]:
             witness = run, worth
@@ -96,21 +102,49 @@ def label(run: Run) -> str:
     return f"{run.solver}/{run.formulation}"
 
 
-def _refuted(run: Run, result: Result[Any], witness: Run, worth: int) -> list[Finding]:
+def _refuted(run: Run, result: Result[Any], witness: Run, worth: Costs) -> list[Finding]:
     runs = (run,) if run is witness else (run, witness)
     if result.outcome is Outcome.INFEASIBLE:
-        text = f"{label(run)} proves that there is no solution, {label(witness)} has one of {worth}"
+        text = f"{label(run)} proves that there is no solution, {label(witness)} has one of {_text(worth)}"
         return [Finding(Fault.NOT_INFEASIBLE, runs, text)]
-    if result.bound is not None and result.bound > worth:
-        text = f"{label(run)} proves a bound of {result.bound}, {label(witness)} has a solution of {worth}"
+    proven = _proven(result)
+    if worth[: len(proven)] < proven:
+        text = f"{label(run)} proves a bound of {_text(proven)}, {label(witness)} has a solution of {_text(worth)}"
         return [Finding(Fault.WRONG_BOUND, runs, text)]
     return []
 
 
-def _worth(problem: Problem, solution: Any) -> int | str:
-    """Objective of an allowed solution, or the first condition that it violates."""
+def _worth(problem: Problem, solution: Any) -> Costs | str:
+    """Objectives of an allowed solution, or the first condition that it violates."""
     if isinstance(problem, CompositionProblem):
         violations = composition.check(problem, solution)
-        return violations[0] if violations else composition.evaluate(problem, solution).objective_ns
+        return violations[0] if violations else (composition.evaluate(problem, solution).objective_ns,)
+    if isinstance(problem, ScheduleProblem):
+        violations = check_schedule(problem, solution)
+        return violations[0] if violations else (iteration_ns(problem, solution),)
     violations = islands.check(problem, solution)
-    return violations[0] if violations else len(solution.islands)
+    return violations[0] if violations else islands.evaluate(problem, solution).costs
+
+
+def _claimed(result: Result[Any]) -> Costs:
+    """Objectives as the solver states them."""
+    levels = (-level.value if level.larger_is_better else level.value for level in result.levels)
+    return (*([] if result.objective is None else [result.objective]), *levels)
+
+
+def _proven(result: Result[Any]) -> Costs:
+    """Bounds of the objectives: that of a further one counts where those before it are proven."""
+    if result.bound is None:
+        return ()
+    bounds = [result.bound]
+    proven = result.bound == result.objective
+    for level in result.levels:
+        if not proven or level.bound is None:
+            break
+        bounds.append(-level.bound if level.larger_is_better else level.bound)
+        proven = level.bound == level.value
+    return tuple(bounds)
+
+
+def _text(costs: Costs) -> str:
+    return ", ".join(str(abs(cost)) for cost in costs)

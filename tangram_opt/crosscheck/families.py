@@ -8,12 +8,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import Final
 
+from tangram_opt.crosscheck.numbers import choice, integer, real
 from tangram_opt.crosscheck.synthetic import INNER_TRANSFER_NS, LINK_NS, Atom, Kind, Links, compose, runs_of
 from tangram_opt.data.composition import CompositionProblem, IslandClass, Option, SignatureRun, Stage
-
-ItemT = TypeVar("ItemT")
 
 GPU_COUNTS: Final = (1, 2, 4)
 SPEEDS: Final = (1.0, 4.0)
@@ -79,8 +78,8 @@ def random_problems(count: int, seed: int) -> Iterator[CompositionProblem]:
     structured = sorted(set(FAMILIES) - set(infeasible) - {"wild", "huge"})
     for number in range(count):
         rng = random.Random(f"{seed}-{number}")
-        islands = _integer(rng, 2, 4)
-        size = Size(_integer(rng, 3, 8), islands, _integer(rng, 1, min(islands, 3)))
+        islands = integer(rng, 2, 4)
+        size = Size(integer(rng, 3, 8), islands, integer(rng, 1, min(islands, 3)))
         turn, place = divmod(number, 8)
         if place < 4:
             family = structured[(4 * turn + place) % len(structured)]
@@ -99,14 +98,14 @@ def _edges(name: str, size: Size, rng: random.Random) -> CompositionProblem:
     """An embedding in front of equal layers, and a head behind them that costs about as much as one."""
     layer = _layer("layer", rng)
     embedding = Atom("embedding", layer.work_ns // 20, layer.weight_bytes, layer.activation_bytes // 10)
-    head = Atom("head", int(layer.work_ns * _real(rng, 0.6, 1.6)), layer.weight_bytes, 2 * layer.activation_bytes)
+    head = Atom("head", int(layer.work_ns * real(rng, 0.6, 1.6)), layer.weight_bytes, 2 * layer.activation_bytes)
     return _problem(name, (embedding, *(layer,) * size.layers, head), size, rng)
 
 
 def _irregular(name: str, size: Size, rng: random.Random) -> CompositionProblem:
     """Dense layers before experts, attention among state-space layers, or layers that are all different."""
     embedding, dense, other = (_layer(signature, rng) for signature in ("embedding", "dense", "other"))
-    pattern = _choice(rng, ("leading", "hybrid", "distinct"))
+    pattern = choice(rng, ("leading", "hybrid", "distinct"))
     if pattern == "leading":
         leading = max(1, size.layers // 8)
         layers: Sequence[Atom] = (dense,) * leading + (other,) * (size.layers - leading)
@@ -173,16 +172,16 @@ def _greedy(name: str, size: Size, rng: random.Random) -> CompositionProblem:
     longest = min(size.layers, size.layers // size.islands + 2)
     options = []
     for island in islands:
-        speed = _real(rng, 1, 2)
+        speed = real(rng, 1, 2)
         for length in range(1, longest + 1):
-            time_ns = int(length * LAYER_WORK_NS[0] / speed * _real(rng, 0.95, 1.05))
-            shallow = size.islands + _integer(rng, -1, 1)
+            time_ns = int(length * LAYER_WORK_NS[0] / speed * real(rng, 0.95, 1.05))
+            shallow = size.islands + integer(rng, -1, 1)
             options.append(_greedy_option(island.name, length, 1, time_ns, shallow))
             if length >= 3:
-                options.append(_greedy_option(island.name, length, 3, int(time_ns * _real(rng, 0.5, 0.9)), 3))
+                options.append(_greedy_option(island.name, length, 3, int(time_ns * real(rng, 0.5, 0.9)), 3))
     return CompositionProblem(
         name=name,
-        micro_batches=_integer(rng, 8, 32),
+        micro_batches=integer(rng, 8, 32),
         atoms=(SignatureRun("layer", size.layers),),
         islands=islands,
         options=tuple(options),
@@ -215,20 +214,20 @@ def _greedy_option(island: str, length: int, stages: int, time_ns: int, in_fligh
 
 def _wild(name: str, size: Size, rng: random.Random) -> CompositionProblem:
     """No structure at all: small numbers, zeros and ties, every feature of the format."""
-    signatures = [_choice(rng, ("a", "a", "b")) for _ in range(size.layers)]
+    signatures = [choice(rng, ("a", "a", "b")) for _ in range(size.layers)]
     islands = tuple(
-        IslandClass(f"class-{k}", count, _integer(rng, 12, 45))
+        IslandClass(f"class-{k}", count, integer(rng, 12, 45))
         for k, count in enumerate(_counts(size.islands, size.classes))
     )
-    ports = ("p", "q", "r")[: _integer(rng, 1, 3)]
+    ports = ("p", "q", "r")[: integer(rng, 1, 3)]
     return CompositionProblem(
         name=name,
-        micro_batches=_integer(rng, 1, 9),
+        micro_batches=integer(rng, 1, 9),
         atoms=runs_of(signatures),
         islands=islands,
-        options=tuple(_wild_option(signatures, islands, ports, rng) for _ in range(_integer(rng, 5, 30))),
+        options=tuple(_wild_option(signatures, islands, ports, rng) for _ in range(integer(rng, 5, 30))),
         ports=ports,
-        transfer_ns=tuple(tuple(_integer(rng, 0, 9) for _ in ports) for _ in ports),
+        transfer_ns=tuple(tuple(integer(rng, 0, 9) for _ in ports) for _ in ports),
         required=(islands[0].name,) if rng.random() < 0.2 else (),
     )
 
@@ -236,27 +235,27 @@ def _wild(name: str, size: Size, rng: random.Random) -> CompositionProblem:
 def _wild_option(
     signatures: Sequence[str], islands: Sequence[IslandClass], ports: Sequence[str], rng: random.Random
 ) -> Option:
-    first = _integer(rng, 0, len(signatures) - 1)
-    length = _integer(rng, 1, len(signatures) - first)
-    stages = _integer(rng, 1, min(3, length))
+    first = integer(rng, 0, len(signatures) - 1)
+    length = integer(rng, 1, len(signatures) - first)
+    stages = integer(rng, 1, min(3, length))
     return Option(
-        island=_choice(rng, islands).name,
+        island=choice(rng, islands).name,
         atoms=runs_of(signatures[first : first + length]),
         stages=tuple(
             Stage(
                 atoms=length - stages + 1 if s == 0 else 1,
-                forward_ns=_integer(rng, 0, 12),
-                backward_ns=_integer(rng, 0, 12),
-                static_bytes=_integer(rng, 0, 12),
-                in_flight_bytes=_integer(rng, 0, 5),
-                sync_ns=_integer(rng, 0, 12),
+                forward_ns=integer(rng, 0, 12),
+                backward_ns=integer(rng, 0, 12),
+                static_bytes=integer(rng, 0, 12),
+                in_flight_bytes=integer(rng, 0, 5),
+                sync_ns=integer(rng, 0, 12),
             )
             for s in range(stages)
         ),
-        inner_transfers_ns=tuple(_integer(rng, 0, 6) for _ in range(stages - 1)),
-        max_stages_after=_integer(rng, 0, 5) if rng.random() < 0.4 else None,
-        entry_port=_choice(rng, ports),
-        exit_port=_choice(rng, ports),
+        inner_transfers_ns=tuple(integer(rng, 0, 6) for _ in range(stages - 1)),
+        max_stages_after=integer(rng, 0, 5) if rng.random() < 0.4 else None,
+        entry_port=choice(rng, ports),
+        exit_port=choice(rng, ports),
     )
 
 
@@ -379,15 +378,15 @@ def _problem(
     links = {"links": _pair_links(kinds, rng)} if pairs else {}
     # Small problems keep every slice; large ones only those that a planner would ask for.
     window = None if size.layers <= 16 else 2.5
-    return compose(name, model, kinds, _integer(rng, 4, 64), window=window, **links)
+    return compose(name, model, kinds, integer(rng, 4, 64), window=window, **links)
 
 
 def _layer(signature: str, rng: random.Random) -> Atom:
     return Atom(
         signature,
-        _integer(rng, *LAYER_WORK_NS),
-        _integer(rng, *LAYER_WEIGHT_BYTES),
-        _integer(rng, *LAYER_ACTIVATION_BYTES),
+        integer(rng, *LAYER_WORK_NS),
+        integer(rng, *LAYER_WEIGHT_BYTES),
+        integer(rng, *LAYER_ACTIVATION_BYTES),
     )
 
 
@@ -396,7 +395,7 @@ def _kinds(
 ) -> list[Kind]:
     """Islands whose memory is what their share of the model needs, times a random factor in `room`."""
     kinds = [
-        Kind(f"class-{k}", count, _choice(rng, gpus), _real(rng, *SPEEDS), 1)
+        Kind(f"class-{k}", count, choice(rng, gpus), real(rng, *SPEEDS), 1)
         for k, count in enumerate(_counts(size.islands, size.classes))
     ]
     total = sum(kind.count * kind.gpus * kind.speed for kind in kinds)
@@ -407,7 +406,7 @@ def _kinds(
         replace(
             kind,
             memory_bytes=int(
-                max((weights + 2 * activations) * kind.speed / total, heaviest / kind.gpus) * _real(rng, *room)
+                max((weights + 2 * activations) * kind.speed / total, heaviest / kind.gpus) * real(rng, *room)
             ),
         )
         for kind in kinds
@@ -417,23 +416,10 @@ def _kinds(
 def _pair_links(kinds: Sequence[Kind], rng: random.Random) -> Links:
     return Links(
         tuple(kind.name for kind in kinds),
-        tuple(tuple(_integer(rng, LINK_NS // 10, 20 * LINK_NS) for _ in kinds) for _ in kinds),
+        tuple(tuple(integer(rng, LINK_NS // 10, 20 * LINK_NS) for _ in kinds) for _ in kinds),
     )
 
 
 def _counts(islands: int, classes: int) -> list[int]:
     """Share islands out among classes, the earlier ones getting what is left over."""
     return [islands // classes + (1 if k < islands % classes else 0) for k in range(classes)]
-
-
-# Only `random()` itself is promised to give the same numbers in every version of Python.
-def _real(rng: random.Random, low: float, high: float) -> float:
-    return low + (high - low) * rng.random()
-
-
-def _integer(rng: random.Random, low: int, high: int) -> int:
-    return low + int((high - low + 1) * rng.random())
-
-
-def _choice(rng: random.Random, items: Sequence[ItemT]) -> ItemT:
-    return items[_integer(rng, 0, len(items) - 1)]

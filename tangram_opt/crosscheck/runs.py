@@ -23,8 +23,7 @@ from typing import Any, Final
 
 from tangram_opt import solvers
 from tangram_opt.backend import Backend, Problem, SolveOptions
-from tangram_opt.crosscheck.smallest import SMALLEST
-from tangram_opt.data.island import IslandsProblem
+from tangram_opt.crosscheck.smallest import smallest_like
 from tangram_opt.interrupts import interrupts_blocked
 from tangram_opt.result import Result
 
@@ -245,9 +244,7 @@ def _serve(connection: Connection) -> None:
             return
         if (run.solver, run.formulation) not in warm:
             # Backends load their libraries when they first solve: that is not the time of this problem.
-            make(
-                replace(run, problem=SMALLEST["islands" if isinstance(run.problem, IslandsProblem) else "composition"])
-            )
+            make(replace(run, problem=smallest_like(run.problem)))
             warm.add((run.solver, run.formulation))
         connection.send(make(run))
 

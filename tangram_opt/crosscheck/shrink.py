@@ -66,6 +66,13 @@ def _fewer_nodes(problem: IslandsProblem) -> Iterator[IslandsProblem]:
             yield replace(problem, cluster=subcluster(problem.cluster, kept))
 
 
+def _plainer_tolerances(problem: IslandsProblem) -> Iterator[IslandsProblem]:
+    for plainer in ({"network": 0.0}, {"fast_link_bytes_per_s": None}):
+        tolerances = replace(problem.tolerances, **plainer)
+        if tolerances != problem.tolerances:
+            yield replace(problem, tolerances=tolerances)
+
+
 def subcluster(cluster: Cluster, kept: Sequence[int]) -> Cluster:
     """Keep some nodes of a cluster, by index, and the network between them."""
     network = cluster.network
@@ -224,7 +231,7 @@ def _smaller_inner_transfers(problem: CompositionProblem) -> Iterator[Compositio
 _TIMES: Final = ("forward_ns", "backward_ns", "sync_ns")
 _SIZES: Final = ("static_bytes", "in_flight_bytes")
 
-_ISLANDS_STEPS: Final[tuple[Step, ...]] = (_fewer_nodes,)
+_ISLANDS_STEPS: Final[tuple[Step, ...]] = (_fewer_nodes, _plainer_tolerances)
 _COMPOSITION_STEPS: Final[tuple[Step, ...]] = (
     _fewer_options,
     _fewer_classes,

@@ -9,6 +9,7 @@ from tangram_opt.backend import Problem
 from tangram_opt.data.cluster import Cluster, Gpu, MatrixNetwork, Node
 from tangram_opt.data.composition import CompositionProblem, IslandClass, Option, SignatureRun, Stage
 from tangram_opt.data.island import IslandsProblem
+from tangram_opt.data.schedule import ScheduleProblem, SplitStage
 
 _ATOM: Final = (SignatureRun("atom", 1),)
 SMALLEST: Final[Mapping[str, Problem]] = {
@@ -34,5 +35,11 @@ SMALLEST: Final[Mapping[str, Problem]] = {
         ("port",),
         ((0,),),
     ),
+    "schedule": ScheduleProblem("smallest", (SplitStage(1, 1, 1, 0, 1, 1, 1),), (), 1),
 }
 """By kind. A backend says of a problem, not of a kind, whether it can take it."""
+
+
+def smallest_like(problem: Problem) -> Problem:
+    """Take the smallest problem of the kind of another one."""
+    return next(each for each in SMALLEST.values() if type(each) is type(problem))

@@ -38,8 +38,26 @@ class Gpu:
 
 
 @dataclass(frozen=True, slots=True)
+class MachinePart:
+    """Which part of a machine a node is, where the machine has GPUs of several models.
+
+    Attributes
+    ----------
+    machine : str
+        Name of the machine.
+    gpus : tuple of int
+        Numbers of the node's GPUs in the machine.
+    """
+
+    __pydantic_config__ = STRICT
+
+    machine: NonEmptyStr
+    gpus: tuple[NonNegativeInt, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
-    """A machine with equal GPUs.
+    """A machine with equal GPUs, or the equal GPUs of a machine that has others too.
 
     Attributes
     ----------
@@ -53,6 +71,8 @@ class Node:
         Bandwidth between each ordered pair of its GPUs, one direction; the diagonal is 0.
     host_memory_bytes : int or None
         Memory of the host; None where it is not known (then nothing is offloaded to it).
+    part_of : MachinePart or None
+        The machine that it is a part of; None for a whole machine.
     """
 
     __pydantic_config__ = STRICT
@@ -62,9 +82,15 @@ class Node:
     gpus: PositiveInt
     link_bytes_per_s: tuple[tuple[NonNegativeInt, ...], ...]
     host_memory_bytes: PositiveInt | None = None
+    part_of: MachinePart | None = None
 
     def __post_init__(self) -> None:
         check_square(self.link_bytes_per_s, self.gpus, f"node {self.name!r}: link_bytes_per_s")
+        if self.part_of is not None and len(self.part_of.gpus) != self.gpus:
+            raise ValueError(
+                f"node {self.name!r}: part_of: {len(self.part_of.gpus)} GPUs of machine {self.part_of.machine!r}, "
+                f"expected {self.gpus}"
+            )
 
     @property
     def intra_bandwidth_bytes_per_s(self) -> int:

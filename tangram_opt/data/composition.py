@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Final, Literal
 
 from tangram_opt.data.constraints import STRICT, NonEmptyStr, NonNegativeInt, PositiveInt
+
+Objective = Literal["closed", "period"]
 
 MOST_ATOMS: Final = 2**14
 """Far above any model; searches look at every atom, and often at every pair of them."""
@@ -175,6 +177,8 @@ class CompositionProblem:
         by the indices of the front option's exit port and the back option's entry port.
     required : tuple of str
         Island classes of which at least one island must be used.
+    objective : {"closed", "period"}
+        What is minimised, see :mod:`tangram_opt.composition.objective`.
     """
 
     __pydantic_config__ = STRICT
@@ -187,6 +191,7 @@ class CompositionProblem:
     ports: tuple[NonEmptyStr, ...]
     transfer_ns: tuple[tuple[NonNegativeInt, ...], ...]
     required: tuple[NonEmptyStr, ...] = ()
+    objective: Objective = "closed"
 
     def __post_init__(self) -> None:
         if not self.atoms:

@@ -11,13 +11,25 @@ from tangram_opt.data.constraints import STRICT, NonEmptyStr, NonNegativeFloat, 
 
 @dataclass(frozen=True, slots=True)
 class Tolerances:
-    """How far the nodes of one island may differ: max/min <= 1 + tolerance (paper section 4.1)."""
+    """How far the nodes of one island may differ, and what counts as a faster link (paper section 4.1).
+
+    Attributes
+    ----------
+    compute, memory, intra_bandwidth : float
+        Of the nodes of an island: max/min <= 1 + tolerance.
+    network : float
+        A link out of an island is faster than one inside only when it is more than 1 + tolerance times as fast.
+    fast_link_bytes_per_s : int or None
+        Links between nodes that are at least this fast count as equally fast; None tells all speeds apart.
+    """
 
     __pydantic_config__ = STRICT
 
     compute: NonNegativeFloat = 0.2
     memory: NonNegativeFloat = 0.2
     intra_bandwidth: NonNegativeFloat = 0.2
+    network: NonNegativeFloat = 0.0
+    fast_link_bytes_per_s: PositiveInt | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from tangram_opt.data.composition import Objective
 from tangram_opt.data.constraints import STRICT, NonEmptyStr, NonNegativeInt, PositiveInt
 from tangram_opt.data.units import NS_PER_S
 
@@ -148,8 +149,12 @@ class SearchReport:
         Queries to the parallelizer, and options they gave.
     micro_batches_tried : tuple of int
         Micro-batch sizes for which a composition problem was solved.
+    micro_batches_ruled_out : tuple of int
+        Those whose bound is no better than the plan, so that none had to be solved.
     enumeration_s, composition_s : float
         Elapsed times.
+    islands_proven : bool
+        Whether the islands are proven to be the best; what is proven of the plan is so for these islands.
     """
 
     __pydantic_config__ = STRICT
@@ -164,6 +169,8 @@ class SearchReport:
     micro_batches_tried: tuple[PositiveInt, ...]
     enumeration_s: float
     composition_s: float
+    micro_batches_ruled_out: tuple[PositiveInt, ...] = ()
+    islands_proven: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +198,7 @@ class Plan:
     outcome : {"optimal", "feasible"}
         Whether the composition is proven.
     iteration_ns, bound_ns : int or None
-        Closed-form iteration time, and a proven bound on it.
+        Iteration time by the objective, and a proven bound on it.
     simulated_ns : int
         The same pipeline, event by event.
     unused : tuple of UnusedIsland
@@ -200,6 +207,8 @@ class Plan:
         GPUs of used islands that no stage runs on.
     search : SearchReport
         How it was found.
+    objective : {"closed", "period"}
+        By which form the iteration time was minimised.
     """
 
     __pydantic_config__ = STRICT
@@ -225,6 +234,7 @@ class Plan:
     unused: tuple[UnusedIsland, ...]
     idle_gpus: NonNegativeInt
     search: SearchReport
+    objective: Objective = "closed"
 
     @property
     def micro_batches(self) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tangram_opt.data.cluster import Cluster
+from tangram_opt.data.composition import Objective
 from tangram_opt.data.constraints import STRICT, NonEmptyStr, PositiveInt
 from tangram_opt.data.island import Tolerances
 from tangram_opt.data.model import Model
@@ -63,6 +64,8 @@ class PlanningProblem:
         Of island construction.
     pruning : Pruning
         Of the enumeration.
+    objective : {"closed", "period"}
+        By which form the iteration time is minimised, see :mod:`tangram_opt.composition.objective`.
     """
 
     __pydantic_config__ = STRICT
@@ -76,6 +79,7 @@ class PlanningProblem:
     recipe: TrainingRecipe
     tolerances: Tolerances = Tolerances()
     pruning: Pruning = Pruning()
+    objective: Objective = "period"
 
     def __post_init__(self) -> None:
         if self.global_batch > MOST_SEQUENCES:

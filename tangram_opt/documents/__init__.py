@@ -3,6 +3,7 @@
 from tangram_opt.documents.kinds import KINDS, schema
 from tangram_opt.documents.loading import (
     load_cluster,
+    load_cluster_or_problem,
     load_composition,
     load_composition_problem,
     load_instance,
@@ -18,6 +19,7 @@ __all__ = [
     "KINDS",
     "dumps",
     "load_cluster",
+    "load_cluster_or_problem",
     "load_composition",
     "load_composition_problem",
     "load_instance",

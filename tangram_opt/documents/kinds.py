@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, Discriminator, Field, Tag, TypeAdapter
 
 from tangram_opt.data.cluster import Cluster
-from tangram_opt.data.composition import Composition, CompositionProblem
+from tangram_opt.data.composition import Composition, CompositionProblem, Objective
 from tangram_opt.data.constraints import STRICT, NonEmptyStr, PositiveInt
 from tangram_opt.data.island import IslandsProblem, Partition, Tolerances
 from tangram_opt.data.model import Model
@@ -84,6 +84,9 @@ class PlanningProblemDocument(BaseModel):
     recipe: RecipeReference = Field(description="Name of a training recipe of the catalogue, or the recipe itself.")
     tolerances: Tolerances = Field(default=Tolerances(), description="How far the nodes of an island may differ.")
     pruning: Pruning = Field(default=Pruning(), description="Pruning of slice/island pairs.")
+    objective: Objective = Field(
+        default="period", description="By which form the iteration time is minimised: period, or closed (the paper's)."
+    )
 
 
 BODIES: Final[Mapping[str, Any]] = {

@@ -21,7 +21,8 @@ from tangram_opt.data.model import Model
 from tangram_opt.data.plan import Plan
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.data.workload import TrainingRecipe
-from tangram_opt.documents.clusters import ClusterDocument, to_cluster
+from tangram_opt.documents.clusters import ClusterDocument
+from tangram_opt.documents.expansion import to_cluster
 from tangram_opt.documents.faults import describe
 from tangram_opt.documents.kinds import (
     FORMAT_PREFIX,
@@ -98,6 +99,16 @@ def load_instance(path: FilePath) -> Instance:
     return _instance(Path(path), INSTANCE_KINDS)
 
 
+def load_cluster_or_problem(path: FilePath) -> Cluster | IslandsProblem | PlanningProblem:
+    """Load what has a cluster: a cluster document, or an islands or planning problem; raises InputError."""
+    file = Path(path)
+    document = read_mapping(file)
+    body = _body(file, document, "cluster", "islands-problem", "planning-problem")
+    if isinstance(body, ClusterDocument | Cluster):
+        return _cluster(body, file, "")
+    return cast(IslandsProblem | PlanningProblem, _problem(body, file))
+
+
 def load_partition(path: FilePath) -> Partition:
     """Load a solution of an islands problem; raises InputError."""
     file = Path(path)
@@ -117,13 +128,15 @@ def load_plan(path: FilePath) -> Plan:
 
 
 def _instance(file: Path, kinds: tuple[str, ...]) -> Instance:
-    document = read_mapping(file)
-    body = _body(file, document, *kinds)
+    return _problem(_body(file, read_mapping(file), *kinds), file)
+
+
+def _problem(body: IslandsProblemDocument | CompositionProblem | PlanningProblemDocument, file: Path) -> Instance:
     if isinstance(body, IslandsProblemDocument):
         return IslandsProblem(body.name, _cluster_reference(body.cluster, file), body.tolerances)
     if isinstance(body, PlanningProblemDocument):
         return _planning_problem(body, file)
-    return cast(CompositionProblem, body)
+    return body
 
 
 def _planning_problem(body: PlanningProblemDocument, file: Path) -> PlanningProblem:

@@ -15,6 +15,8 @@ from tangram_opt.errors import InputError
 LINE_WIDTH: Final = 110
 ONE_LINE_ITEMS: Final = frozenset({"options"})
 """Lists whose entries stay on one line each: a composition problem has thousands of options."""
+LEFT_OUT: Final = {"composition-problem": {"objective": "closed"}}
+"""Fields that came later, by kind, and the default with which they are left out: files of before stay as they are."""
 
 
 def dumps(value: Any) -> str:
@@ -38,7 +40,9 @@ def dumps(value: Any) -> str:
     for kind, cls in CLASSES.items():
         if type(value) is cls:
             body = class_adapter(kind).dump_python(value, mode="json")
-            return _pretty({"format": FORMAT_PREFIX + kind, "version": VERSION} | body, 0) + "\n"
+            default = LEFT_OUT.get(kind, {})
+            body = {key: item for key, item in body.items() if key not in default or item != default[key]}
+            return pretty({"format": FORMAT_PREFIX + kind, "version": VERSION} | body) + "\n"
     raise TypeError(f"{type(value).__name__} has no kind of document")
 
 
@@ -73,7 +77,8 @@ def save(value: Any, path: str | PathLike[str]) -> None:
         raise InputError(f"{file}: cannot be written ({getattr(error, 'strerror', None) or error})") from None
 
 
-def _pretty(value: Any, indent: int, *, flat_items: bool = False) -> str:
+def pretty(value: Any, indent: int = 0, *, flat_items: bool = False) -> str:
+    """Write a JSON value over several lines, with what is short on one."""
     flat = json.dumps(value, ensure_ascii=False)
     pad, end = " " * (indent + 2), " " * indent
     if isinstance(value, list) and flat_items:
@@ -82,12 +87,12 @@ def _pretty(value: Any, indent: int, *, flat_items: bool = False) -> str:
         return flat
     elif isinstance(value, dict):
         items = [
-            f"{json.dumps(key, ensure_ascii=False)}: {_pretty(item, indent + 2, flat_items=key in ONE_LINE_ITEMS)}"
+            f"{json.dumps(key, ensure_ascii=False)}: {pretty(item, indent + 2, flat_items=key in ONE_LINE_ITEMS)}"
             for key, item in value.items()
         ]
         return "{\n" + ",\n".join(pad + item for item in items) + "\n" + end + "}"
     else:
-        items = [_pretty(item, indent + 2) for item in value]
+        items = [pretty(item, indent + 2) for item in value]
     return "[\n" + ",\n".join(pad + item for item in items) + "\n" + end + "]" if items else "[]"
 
 

@@ -1,15 +1,39 @@
-"""GPU islands (paper section 4.1): their conditions, the greedy reference, and what planning sees of them."""
+"""GPU islands (paper section 4.1): their conditions and objectives, their structure, and the greedy reference."""
 
 from tangram_opt.islands.agglomerative import AgglomerativeBackend, agglomerate, likeness_bound
+from tangram_opt.islands.boundaries import Boundary, boundaries
+from tangram_opt.islands.breakpoints import TOLERANCES, Tolerance, breakpoints
+from tangram_opt.islands.components import ComponentsBackend, similarity_components
 from tangram_opt.islands.conditions import check
+from tangram_opt.islands.evaluation import PartitionValue, evaluate
+from tangram_opt.islands.explanation import Apart, Explanation, Step, explain
 from tangram_opt.islands.groups import IslandGroup, build_islands, links
+from tangram_opt.islands.sensitivity import Interval, sensitivity
+from tangram_opt.islands.splitting import Split, split
 
 __all__ = [
+    "TOLERANCES",
     "AgglomerativeBackend",
+    "Apart",
+    "Boundary",
+    "ComponentsBackend",
+    "Explanation",
+    "Interval",
     "IslandGroup",
+    "PartitionValue",
+    "Split",
+    "Step",
+    "Tolerance",
     "agglomerate",
+    "boundaries",
+    "breakpoints",
     "build_islands",
     "check",
+    "evaluate",
+    "explain",
     "likeness_bound",
     "links",
+    "sensitivity",
+    "similarity_components",
+    "split",
 ]

@@ -11,7 +11,6 @@ import time
 from collections.abc import Sequence
 from fractions import Fraction
 from importlib.metadata import version
-from math import floor
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,14 @@ from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
 from tangram_opt.backend import Problem, SolveOptions, refuse_what_needs_a_library
-from tangram_opt.data.cluster import Node
+from tangram_opt.data.cluster import MatrixNetwork
 from tangram_opt.data.island import IslandsProblem, Partition
-from tangram_opt.islands.bandwidths import FASTEST, IntArray, Units, gather_units
-from tangram_opt.islands.conditions import attributes, check, proximity_violation, ratio_limits
-from tangram_opt.result import Outcome, Result, StopReason
+from tangram_opt.islands.answer import answer
+from tangram_opt.islands.bandwidths import FASTEST, IntArray, Units, faster_outside, gather_units, reach
+from tangram_opt.islands.likeness import Attributes, alike, attributes, ratio_limit, ratio_limits
+from tangram_opt.islands.network import links_of
+from tangram_opt.islands.parts import Groups, Part
+from tangram_opt.result import Result, StopReason
 
 
 class AgglomerativeBackend:
@@ -64,23 +66,20 @@ class AgglomerativeBackend:
         Returns
         -------
         Result
-            A valid partition; the bound is that of :func:`likeness_bound`.
+            A valid partition; the bound of the number of islands is that of :func:`likeness_bound`.
         """
         refuse_what_needs_a_library(self.name, self.formulation, options)
         start = time.perf_counter()
         partition = agglomerate(problem)
-        violated = check(problem, partition)
-        if violated:
-            raise RuntimeError(f"agglomerative clustering broke a condition: {violated[0]}")
-        objective, bound = len(partition.islands), likeness_bound(problem)
-        proven = objective == bound
-        return Result(
-            outcome=Outcome.OPTIMAL if proven else Outcome.FEASIBLE,
-            stop_reason=StopReason.PROVED if proven else StopReason.HEURISTIC,
-            objective=objective,
-            bound=bound,
+        # Of the compute lost and the slowest link it knows only what no partition can beat.
+        single = len(partition.islands) == len(problem.cluster.nodes)
+        bounds = likeness_bound(problem), 0, 0 if single else links_of(problem).fastest
+        return answer(
+            problem,
+            partition,
+            bounds=bounds,
+            stop_reason=StopReason.HEURISTIC,
             wall_s=time.perf_counter() - start,
-            solution=partition,
             solver=self.name,
             solver_version=self.version(),
             formulation=self.formulation,
@@ -101,11 +100,21 @@ def agglomerate(problem: IslandsProblem) -> Partition:
         Islands that satisfy every condition, by their first node; nodes in the order of the cluster.
     """
     nodes = problem.cluster.nodes
-    units = gather_units(problem.cluster.network, [(node.gpus, attributes(node)) for node in nodes])
-    alike = [nodes[members[0]] for members in units.members]
-    islands = _merge(units, alike, ratio_limits(problem.tolerances))
+    units = _units(problem)
+    boxes = [(nodes[unit[0]].gpus, attributes(nodes[unit[0]]), attributes(nodes[unit[0]])) for unit in units.members]
+    compatible = alike(boxes, ratio_limits(problem.tolerances))
+    compatible &= (units.bandwidths > 0) & (units.bandwidths.T > 0)
+    lows = [low for _, low, _ in boxes]
+    islands = _merge(units, lows, compatible, ratio_limit(problem.tolerances.network))
     by_node = sorted(sorted(node for unit in island for node in units.members[unit]) for island in islands)
     return Partition(problem.name, tuple(tuple(nodes[i].name for i in island) for island in by_node))
+
+
+def agglomerate_part(part: Part) -> Groups:
+    """Partition the blocks of a part into few islands, greedily and deterministically."""
+    units = Units(tuple(block.nodes for block in part.blocks), part.bandwidths)
+    islands = _merge(units, [block.low for block in part.blocks], part.together, part.limit)
+    return tuple(tuple(sorted(island)) for island in islands)
 
 
 def likeness_bound(problem: IslandsProblem) -> int:
@@ -140,18 +149,30 @@ def _ranges(values: Sequence[int], limit: Fraction) -> int:
     return count
 
 
-def _merge(units: Units, nodes: Sequence[Node], limits: Sequence[Fraction]) -> list[list[int]]:
+def _units(problem: IslandsProblem) -> Units:
+    """Equal nodes in the same place as one, with links as fast as the tolerances tell apart."""
+    network = problem.cluster.network
+    together = isinstance(network, MatrixNetwork) or network.bandwidths_bytes_per_s[-1] > 0
+    labels = [(node.gpus, attributes(node), together or i) for i, node in enumerate(problem.cluster.nodes)]
+    units = gather_units(network, labels)
+    fastest = min(problem.tolerances.fast_link_bytes_per_s or int(FASTEST), int(FASTEST))
+    bandwidths = np.where(units.bandwidths == FASTEST, FASTEST, np.minimum(units.bandwidths, fastest))
+    return Units(units.members, bandwidths)
+
+
+def _merge(
+    units: Units, values: Sequence[Attributes], compatible: NDArray[np.bool_], limit: Fraction
+) -> list[list[int]]:
     """Islands as lists of units."""
-    size = len(nodes)
-    compatible = _compatible(nodes, limits)
-    faster = _faster_links(units)
+    size = len(values)
+    faster = _faster_links(units, limit)
     sizes = np.array([len(members) for members in units.members])
     # parts[c]: the islands that cluster c of the dendrogram consists of, most often one.
     parts: dict[int, list[list[int]]] = {unit: [[unit]] for unit in range(size)}
-    for step, (left, right) in enumerate(_proposals(units, nodes, compatible)):
+    for step, (left, right) in enumerate(_proposals(units, values, compatible)):
         ours, theirs = parts.pop(left), parts.pop(right)
         whole = [unit for island in ours + theirs for unit in island]
-        if _is_island(whole, units, compatible):
+        if _is_island(whole, units, compatible, limit):
             parts[size + step] = [whole]
             continue
         first = np.array([other[0] for other in theirs])
@@ -163,7 +184,7 @@ def _merge(units: Units, nodes: Sequence[Node], limits: Sequence[Fraction]) -> l
             hopeful = free & compatible[island[0], first]
             hopeful &= (faster[island[0], first] <= room) & (faster[first, island[0]] <= room)
             for position in np.flatnonzero(hopeful):
-                if _is_island(island + theirs[position], units, compatible):
+                if _is_island(island + theirs[position], units, compatible, limit):
                     island += theirs[position]
                     free[position] = False
         theirs = [other for position, other in enumerate(theirs) if free[position]]
@@ -171,45 +192,34 @@ def _merge(units: Units, nodes: Sequence[Node], limits: Sequence[Fraction]) -> l
     return [island for islands in parts.values() for island in islands]
 
 
-def _is_island(island: list[int], units: Units, compatible: NDArray[np.bool_]) -> bool:
+def _is_island(island: list[int], units: Units, compatible: NDArray[np.bool_], limit: Fraction) -> bool:
     chosen = np.array(island)
     if not compatible[np.ix_(chosen, chosen)].all():
         return False
-    return proximity_violation(units.bandwidths, chosen) is None
+    return faster_outside(units.bandwidths, chosen, limit) is None
 
 
-def _compatible(nodes: Sequence[Node], limits: Sequence[Fraction]) -> NDArray[np.bool_]:
-    """Which pairs of nodes (C1) and (C2) allow in one island: each attribute within its ratio, exactly."""
-    gpus = np.array([node.gpus for node in nodes])
-    compatible: NDArray[np.bool_] = gpus[:, None] == gpus[None, :]
-    for position, limit in enumerate(limits):
-        values = np.array([attributes(node)[position] for node in nodes])
-        tops = np.array([min(floor(limit * attributes(node)[position]), int(FASTEST)) for node in nodes])
-        compatible &= np.maximum.outer(values, values) <= np.minimum.outer(tops, tops)
-    return compatible
-
-
-def _faster_links(units: Units) -> IntArray:
-    """For each pair of units, how many nodes have a faster link from the row's unit than the column's unit has."""
+def _faster_links(units: Units, limit: Fraction) -> IntArray:
+    """For each pair of units, how many nodes have a faster link from the row's unit than the column's allows."""
     counts = np.empty_like(units.bandwidths)
     sizes = np.array([len(members) for members in units.members])
     for unit, row in enumerate(units.bandwidths):
         others = np.delete(np.arange(len(row)), unit)
         order = others[np.argsort(-row[others], kind="stable")]
         before = np.concatenate(([0], np.cumsum(sizes[order])))
-        counts[unit, order] = before[np.searchsorted(-row[order], -row[order])]
+        counts[unit, order] = before[np.searchsorted(-row[order], -reach(row[order], limit))]
     return counts
 
 
-def _proposals(units: Units, nodes: Sequence[Node], compatible: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def _proposals(units: Units, values: Sequence[Attributes], compatible: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Pairs of clusters in the order in which complete linkage joins them, ``size + step`` naming a joined one."""
-    if len(nodes) < 2:
+    if len(values) < 2:
         return []
     both_ways = np.minimum(units.bandwidths, units.bandwidths.T)
     rank = np.unique(-both_ways, return_inverse=True)[1].reshape(both_ways.shape)
     unlikeness = np.zeros(both_ways.shape)
-    for values in zip(*(attributes(node) for node in nodes), strict=True):
-        logs = np.log(np.array(values, dtype=float) + 1)
+    for column in zip(*values, strict=True):
+        logs = np.log(np.array(column, dtype=float) + 1)
         np.maximum(unlikeness, np.abs(np.subtract.outer(logs, logs)), out=unlikeness)
     # Bandwidth decides, likeness breaks ties (it is brought below one rank), and the incompatible come last.
     distance = np.where(compatible, rank + unlikeness / (1 + unlikeness.max()), float(rank.max() + 2))

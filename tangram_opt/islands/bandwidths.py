@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,56 @@ def gather_units(network: MatrixNetwork | TierNetwork, labels: Iterable[Hashable
     alone = [unit for unit, nodes in enumerate(members) if len(nodes) == 1]
     bandwidths[alone, alone] = FASTEST
     return Units(members, bandwidths)
+
+
+def reach(bandwidths: IntArray, limit: Fraction) -> IntArray:
+    """Fastest link out of an island that a link inside it allows, in bytes per second: `limit` times as fast, exactly.
+
+    Parameters
+    ----------
+    bandwidths : ndarray of int64
+        Of links inside, in bytes per second.
+    limit : Fraction
+        1 + the tolerance of the network.
+
+    Returns
+    -------
+    ndarray of int64
+        Rounded down, which decides the same as bandwidths are integers; of the same shape.
+    """
+    if limit == 1:
+        return bandwidths
+    values, places = np.unique(bandwidths, return_inverse=True)
+    tops = [min(int(value) * limit.numerator // limit.denominator, int(FASTEST)) for value in values]
+    return np.array(tops, dtype=np.int64)[places].reshape(bandwidths.shape)
+
+
+def faster_outside(bandwidths: IntArray, island: IntArray, limit: Fraction) -> tuple[int, int, int] | None:
+    """Find a link out of an island that is faster than one inside it allows (C3).
+
+    Parameters
+    ----------
+    bandwidths : ndarray of int64, units x units
+        Links, with ``FASTEST`` on the diagonal where a unit has no link of its own.
+    island : ndarray of int
+        Indices of the island's units.
+    limit : Fraction
+        1 + the tolerance of the network.
+
+    Returns
+    -------
+    tuple of int or None
+        Units u, v inside and w outside such that the link from u to w is faster than the one from u to v allows.
+    """
+    rows = bandwidths[island]
+    inside = rows[:, island]
+    rows[:, island] = -1
+    tops = reach(inside.min(axis=1, initial=FASTEST), limit)
+    bad = np.flatnonzero(tops < rows.max(axis=1, initial=-1))
+    if not bad.size:
+        return None
+    first = bad[0]
+    return int(island[first]), int(island[inside[first].argmin()]), int(rows[first].argmax())
 
 
 def _tier_bandwidths(network: TierNetwork, nodes: Sequence[int]) -> IntArray:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from fractions import Fraction
-
-import numpy as np
 
 from tangram_opt.data.cluster import Node
 from tangram_opt.data.island import IslandsProblem, Partition, Tolerances
-from tangram_opt.islands.bandwidths import FASTEST, IntArray, Units, gather_units
+from tangram_opt.islands.likeness import ATTRIBUTES, attributes, ratio_limits
+from tangram_opt.islands.network import Links, links_of
 
 
 def check(problem: IslandsProblem, partition: Partition) -> tuple[str, ...]:
@@ -33,65 +31,20 @@ def check(problem: IslandsProblem, partition: Partition) -> tuple[str, ...]:
     -----
     Every node is in exactly one island. (C1) The nodes of an island have equally many GPUs, and their compute and
     memory differ by at most the tolerances. (C2) So do their intra-node bandwidths. (C3) The link between two of its
-    nodes, in either direction, is at least as fast as any link from the first of them to a node outside. Source:
-    paper section 4.1, equations 1 to 3.
+    nodes, in either direction, is at least as fast as any link from the first of them to a node outside, where links
+    that the tolerances do not tell apart are equally fast. Source: paper section 4.1, equations 1 to 3. Beyond the
+    paper, nodes of an island have a link in both directions: one of 0 bytes/s is none.
     """
     nodes = problem.cluster.nodes
     index = {node.name: i for i, node in enumerate(nodes)}
     found = list(_membership(problem, partition, index))
     islands = [[index[name] for name in island if name in index] for island in partition.islands]
-    label = {node: number for number, island in enumerate(islands) for node in island}
-    units = gather_units(problem.cluster.network, [label.get(node) for node in range(len(nodes))])
-    owner = np.array([-1 if (of := label.get(unit[0])) is None else of for unit in units.members])
+    links = links_of(problem)
     for number, island in enumerate(islands):
         what = f"island {number + 1} ({', '.join(partition.islands[number][:3])}{', ...' if len(island) > 3 else ''})"
         found += [f"{what}: {text}" for text in _likeness(nodes, island, problem.tolerances)]
-        witness = proximity_violation(units.bandwidths, np.flatnonzero(owner == number))
-        if witness is not None:
-            found.append(f"{what}: {_proximity_text(nodes, units, witness)}")
+        found += [f"{what}: {text}" for text in _proximity(problem, links, sorted(set(island)))]
     return tuple(found)
-
-
-def ratio_limit(tolerance: float) -> Fraction:
-    """1 + tolerance, exactly as the tolerance is written: 0.2 is one fifth, not the binary number next to it."""
-    return 1 + Fraction(str(tolerance))
-
-
-def attributes(node: Node) -> tuple[int, int, int]:
-    """What the tolerances bound: compute (matrix products), memory, and intra-node bandwidth of a node."""
-    return node.gpu.matmul_flops_per_s, node.gpu.memory_bytes, node.intra_bandwidth_bytes_per_s
-
-
-def ratio_limits(tolerances: Tolerances) -> tuple[Fraction, Fraction, Fraction]:
-    """Largest allowed ratio of each of the `attributes` inside an island."""
-    return ratio_limit(tolerances.compute), ratio_limit(tolerances.memory), ratio_limit(tolerances.intra_bandwidth)
-
-
-def proximity_violation(bandwidths: IntArray, island: IntArray) -> tuple[int, int, int] | None:
-    """Find a link out of an island that is faster than one inside (C3).
-
-    Parameters
-    ----------
-    bandwidths : ndarray of int64, units x units
-        See :class:`Units`.
-    island : ndarray of int
-        Indices of the island's units.
-
-    Returns
-    -------
-    tuple of int or None
-        Units u, v inside and w outside such that the link from u to v is slower than the one from u to w.
-    """
-    rows = bandwidths[island]
-    inside = rows[:, island]
-    outside = rows.copy()
-    outside[:, island] = -1
-    slowest, fastest = inside.min(axis=1, initial=FASTEST), outside.max(axis=1, initial=-1)
-    bad = np.flatnonzero(slowest < fastest)
-    if not bad.size:
-        return None
-    first = bad[0]
-    return int(island[first]), int(island[inside[first].argmin()]), int(outside[first].argmax())
 
 
 def _membership(problem: IslandsProblem, partition: Partition, index: dict[str, int]) -> list[str]:
@@ -116,7 +69,7 @@ def _likeness(nodes: Sequence[Node], island: Sequence[int], tolerances: Toleranc
     if few.gpus < many.gpus:
         found.append(f"nodes {few.name!r} and {many.name!r} have {few.gpus} and {many.gpus} GPUs")
     limits = ratio_limits(tolerances)
-    for position, what in enumerate(("compute", "memory", "intra-node bandwidth")):
+    for position, what in enumerate(ATTRIBUTES):
         low, high = (pick(members, key=lambda node: attributes(node)[position]) for pick in (min, max))
         least, most = attributes(low)[position], attributes(high)[position]
         if most > limits[position] * least:
@@ -127,11 +80,21 @@ def _likeness(nodes: Sequence[Node], island: Sequence[int], tolerances: Toleranc
     return found
 
 
-def _proximity_text(nodes: Sequence[Node], units: Units, witness: tuple[int, int, int]) -> str:
-    first, second, outer = (units.members[unit] for unit in witness)
-    u, v, w = first[0], second[-1], outer[0]
-    slow, fast = (units.bandwidths[witness[0], unit] for unit in witness[1:])
-    return (
-        f"the link from node {nodes[u].name!r} to {nodes[v].name!r} inside it ({slow} bytes/s) is slower than "
-        f"the one to {nodes[w].name!r} outside ({fast} bytes/s)"
-    )
+def _proximity(problem: IslandsProblem, links: Links, island: Sequence[int]) -> list[str]:
+    """Sentences about (C3) and missing links."""
+    if len(island) < 2:
+        return []
+    nodes, network = problem.cluster.nodes, problem.cluster.network
+    found = []
+    first, second, slowest = links.slowest(island)
+    if slowest == 0:
+        found.append(f"there is no link from node {nodes[first].name!r} to {nodes[second].name!r}")
+    witness = links.faster_outside(island)
+    if witness is not None:
+        u, v, w = witness
+        slow, fast = (network.bandwidth_bytes_per_s(u, node) for node in (v, w))
+        found.append(
+            f"the link from node {nodes[u].name!r} to {nodes[v].name!r} inside it ({slow} bytes/s) is slower than "
+            f"the one to {nodes[w].name!r} outside ({fast} bytes/s)"
+        )
+    return found

@@ -33,6 +33,10 @@ class IslandGroup:
         """Number of islands in the class."""
         return len(self.members)
 
+    def node_names(self, cluster: Cluster) -> list[list[str]]:
+        """Names of the nodes of each island."""
+        return [[cluster.nodes[index].name for index in member] for member in self.members]
+
 
 def build_islands(cluster: Cluster, partition: Partition) -> tuple[IslandGroup, ...]:
     """Homogenise the islands of a partition and gather equal ones into classes.

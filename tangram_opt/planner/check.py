@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tangram_opt.composition.objective import closed_form_ns
+from tangram_opt.composition.objective import iteration_ns
 from tangram_opt.data.plan import Plan
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.data.units import NS_PER_S
@@ -165,7 +165,8 @@ def _times(plan: Plan) -> Iterator[str]:
     stages = plan.stages
     transfers = [stage.transfer_ns for stage in stages[:-1]]
     syncs = [stage.sync_ns for stage in stages]
-    iteration = closed_form_ns(plan.micro_batches, [stage.time_ns for stage in stages], transfers, syncs)
+    times = [stage.time_ns for stage in stages]
+    iteration = iteration_ns(plan.objective, plan.micro_batches, times, transfers, syncs)
     if plan.iteration_ns != iteration:
         yield f"iteration_ns: {plan.iteration_ns}, expected {iteration} from the stages"
     if stages[-1].transfer_ns:

@@ -81,7 +81,10 @@ def plan_report(found: Search, cost_of_using: CostOfUsing) -> Plan:
             micro_batches_tried=tuple(trial.workload.micro_batch for trial in found.trials),
             enumeration_s=found.enumeration_s,
             composition_s=found.composition_s,
+            islands_proven=found.islands_proven,
+            micro_batches_ruled_out=tuple(load.micro_batch for load in found.ruled_out),
         ),
+        objective=asked.objective,
     )
 
 

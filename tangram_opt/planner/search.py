@@ -10,8 +10,8 @@ from functools import partial
 from typing import Final
 
 from tangram_opt.backend import Progress
+from tangram_opt.composition.exact import quick_bound_ns
 from tangram_opt.data.composition import Composition, CompositionProblem
-from tangram_opt.data.island import IslandsProblem
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.data.workload import Workload
 from tangram_opt.enumeration import (
@@ -22,10 +22,11 @@ from tangram_opt.enumeration import (
     enumerate_pairs,
     run_queries,
 )
-from tangram_opt.errors import InputError, NoPlanError, UndecidedError
-from tangram_opt.islands import IslandGroup, agglomerate, build_islands, links
+from tangram_opt.errors import NoPlanError, UndecidedError
+from tangram_opt.islands import IslandGroup
 from tangram_opt.parallelizers.interface import Parallelizer
 from tangram_opt.parallelizers.layout import divisors
+from tangram_opt.planner.islands import find_islands
 from tangram_opt.planner.no_plan import why_not
 from tangram_opt.result import Outcome, Result, StopReason
 from tangram_opt.solvers import solve
@@ -67,8 +68,12 @@ class Search:
         Who planned slices.
     groups : tuple of IslandGroup
         Island classes with their members.
+    islands_proven : bool
+        Whether no partition of the cluster is better than theirs.
     trials : tuple of Trial
         One per micro-batch size for which any slice has a plan.
+    ruled_out : tuple of Workload
+        Those whose bound is no better than the best trial, so that they needed no solver.
     best : Trial
         The one with the shortest iteration.
     composition_problem : CompositionProblem
@@ -86,7 +91,9 @@ class Search:
     problem: PlanningProblem
     parallelizer: Parallelizer
     groups: tuple[IslandGroup, ...]
+    islands_proven: bool
     trials: tuple[Trial, ...]
+    ruled_out: tuple[Workload, ...]
     best: Trial
     composition_problem: CompositionProblem
     complete: bool
@@ -129,7 +136,7 @@ def search(
     workers : int
         Processes that query the parallelizer.
     time_limit_s : float or None
-        For each composition problem.
+        For the islands, and for each composition problem.
     threads, seed : int
         For the solver.
     on_progress : callable or None
@@ -147,10 +154,7 @@ def search(
     KeyboardInterrupt
         It was interrupted before it had any plan.
     """
-    partition = agglomerate(IslandsProblem(problem.name, problem.cluster, problem.tolerances))
-    groups = build_islands(problem.cluster, partition)
-    between = links(problem.cluster, groups)
-    _check_linked(problem.cluster.name, groups, between)
+    groups, between, islands_proven = find_islands(problem, time_limit_s=time_limit_s, threads=threads, seed=seed)
     compose = _Composer(problem, groups, between, solver, time_limit_s, threads, seed, on_progress)
     workloads = _workloads(problem)
     reports = [enumerate_pairs(parallelizer, problem.model, groups, load, problem.pruning) for load in workloads]
@@ -190,7 +194,9 @@ def search(
         problem=problem,
         parallelizer=parallelizer,
         groups=groups,
+        islands_proven=islands_proven,
         trials=tuple(compose.trials),
+        ruled_out=tuple(compose.ruled_out),
         best=compose.best,
         composition_problem=compose.best_problem,
         complete=complete,
@@ -223,6 +229,7 @@ class _Composer:
             solve, solver=solver, time_limit=time_limit_s, threads=threads, seed=seed, on_progress=on_progress
         )
         self.trials: list[Trial] = []
+        self.ruled_out: list[Workload] = []
         self.best: Trial | None = None
         self.best_problem: CompositionProblem | None = None
         self.elapsed_s = 0.0
@@ -235,6 +242,11 @@ class _Composer:
         problem = composition_problem(
             self.problem.name, self.problem.model, self.groups, self.links_bytes_per_s, workload, answers
         )
+        problem = replace(problem, objective=self.problem.objective)
+        if self.best is not None and (bound_ns := quick_bound_ns(problem)) >= (self.best.result.objective or bound_ns):
+            self.ruled_out.append(workload)
+            self.elapsed_s += time.perf_counter() - started
+            return
         trial = Trial(workload, len(problem.options), self.solve(problem))
         self.trials.append(trial)
         objective = trial.result.objective
@@ -284,24 +296,6 @@ def cost_of_using(found: Search, island: str, *, solver: str, time_limit_s: floa
         problem, islands=tuple(classes), options=problem.options + copies, required=(*problem.required, *own, island)
     )
     return solve(forced, solver, time_limit=time_limit_s)
-
-
-def _check_linked(cluster: str, groups: Sequence[IslandGroup], links_bytes_per_s: Sequence[Sequence[int]]) -> None:
-    """Refuse a cluster with islands, or with nodes of an island, that cannot reach one another."""
-    for group in groups:
-        if group.island.nodes > 1 and not group.island.network_bytes_per_s:
-            raise InputError(
-                f"cluster {cluster!r}: network: no link between some nodes of island {group.island.name!r}, expected a "
-                "bandwidth above 0 between every two of them (leave out nodes that cannot be reached)"
-            )
-    for a, here in enumerate(groups):
-        for b, there in enumerate(groups):
-            if (a != b or here.count > 1) and not links_bytes_per_s[a][b]:
-                raise InputError(
-                    f"cluster {cluster!r}: network: no link from island {here.island.name!r} to island "
-                    f"{there.island.name!r}, expected a bandwidth above 0 between every two islands "
-                    "(leave out nodes that cannot be reached)"
-                )
 
 
 def _workloads(problem: PlanningProblem) -> list[Workload]:

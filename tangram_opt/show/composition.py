@@ -62,6 +62,6 @@ def print_composition(problem: CompositionProblem, composition: Composition, con
     print_table(console, columns, rows)
     print_line(
         console,
-        f"iteration time: {duration(evaluation.objective_ns)} by the closed form, for {problem.micro_batches} "
-        f"micro-batches in {stage} stage{'s' if stage > 1 else ''}",
+        f"iteration time: {duration(evaluation.objective_ns)} by the {problem.objective} form, "
+        f"for {problem.micro_batches} micro-batches in {stage} stage{'s' if stage > 1 else ''}",
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_NUMBERED = re.compile(r"(.*?)([0-9]+)([^0-9]*)", re.DOTALL)
+_NUMBER = re.compile("[0-9]+")
 
 
 def compress_names(names: Sequence[str]) -> str:
-    """Join names, those that differ in their last number in one bracket.
+    """Join names, those that differ in one number only in one bracket.
 
     Parameters
     ----------
@@ -19,24 +19,34 @@ def compress_names(names: Sequence[str]) -> str:
     Returns
     -------
     str
-        For example ``"n[001-032,040],login"``: bases in the order of their first name, numbers ascending,
-        leading zeros kept.
+        For example ``"n[001-032,040],login"``: by the first name of each bracket, numbers ascending, leading zeros
+        kept. The last number of a name is looked at first, then those before it.
     """
-    numbers: dict[tuple[str, str], list[str]] = {}
-    for name in dict.fromkeys(names):
-        match = _NUMBERED.fullmatch(name)
-        prefix, number, suffix = match.groups() if match else (name, "", "")
-        # A name without a number stands alone: its key has a suffix that no match can have.
-        numbers.setdefault((prefix, suffix) if match else (name, "0"), []).append(number)
-    return ",".join(
-        prefix + _bracket(found) + suffix if found != [""] else prefix for (prefix, suffix), found in numbers.items()
-    )
+    left = list(dict.fromkeys(names))
+    first = {name: position for position, name in enumerate(left)}
+    found: list[tuple[int, str]] = []
+    back = 1
+    while left:
+        alike: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for name in left:
+            numbers = list(_NUMBER.finditer(name))
+            if len(numbers) < back:
+                found.append((first[name], name))
+            else:
+                number = numbers[-back]
+                alike.setdefault((name[: number.start()], name[number.end() :]), []).append((name, number[0]))
+        left = []
+        for (prefix, suffix), members in alike.items():
+            if len(members) == 1:
+                left.append(members[0][0])
+            else:
+                found.append((first[members[0][0]], prefix + _bracket([number for _, number in members]) + suffix))
+        back += 1
+    return ",".join(text for _, text in sorted(found))
 
 
 def _bracket(numbers: list[str]) -> str:
-    """Write one number as it is, several as ranges in a bracket."""
-    if len(numbers) == 1:
-        return numbers[0]
+    """Write numbers as ranges in a bracket."""
     runs: list[list[str]] = []
     # Equal digits but unequal zeros ("7", "07") are different names: sort by width first, a run keeps its zeros.
     for number in sorted(numbers, key=lambda digits: (len(digits), digits)):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from tangram_opt.composition.objective import OBJECTIVES, iteration_ns
 from tangram_opt.data.plan import Plan, PlannedStage
 from tangram_opt.result import relative_gap
 from tangram_opt.show.stages import StageGroup, group_stages, held, strategy_text, where
@@ -53,15 +54,26 @@ def _headline(plan: Plan) -> list[tuple[str, str]]:
             f"{count(plan.global_batch)} sequences of {count(plan.sequence_length)} tokens, as "
             f"{count(plan.micro_batches)} micro-batches of {count(plan.micro_batch)}; recipe {plan.recipe}",
         ),
-        ("iteration time", f"{duration(plan.iteration_ns)} by the closed form, {_proof(plan)}"),
-        (
-            "simulated 1F1B",
-            f"{duration(plan.simulated_ns)} event by event "
-            f"({100 * (plan.simulated_ns / plan.iteration_ns - 1):+.1f} % against the closed form)",
-        ),
+        ("iteration time", f"{duration(plan.iteration_ns)} by the {plan.objective} form, {_proof(plan)}"),
+        *_other_forms(plan),
         ("throughput", f"{count(plan.tokens_per_s)} tokens/s"),
         ("utilisation", f"{percent(plan.model_flops_utilisation)} of the peak FLOPs of the GPUs in use"),
         ("bubble", f"{percent(plan.bubble_share)} of their time"),
+    ]
+
+
+def _other_forms(plan: Plan) -> list[tuple[str, str]]:
+    """The time of the same pipeline by the other form, and event by event."""
+    times, syncs = [stage.time_ns for stage in plan.stages], [stage.sync_ns for stage in plan.stages]
+    transfers = [stage.transfer_ns for stage in plan.stages[:-1]]
+    others: list[tuple[str, int]] = [
+        (f"by the {other} form", iteration_ns(other, plan.micro_batches, times, transfers, syncs))
+        for other in OBJECTIVES
+        if other != plan.objective
+    ]
+    return [
+        (name, f"{duration(value)} ({100 * (value / plan.iteration_ns - 1):+.1f} %)")
+        for name, value in (*others, ("simulated 1F1B", plan.simulated_ns))
     ]
 
 
@@ -169,10 +181,15 @@ def _search(plan: Plan) -> list[tuple[str, str]]:
     search = plan.search
     pruned = ", ".join(f"{count(pairs)} by {policy}" for policy, pairs in search.pruned.items())
     sizes = ", ".join(count(size) for size in search.micro_batches_tried)
+    ruled_out = ", ".join(count(size) for size in search.micro_batches_ruled_out)
     return [
+        *([] if search.islands_proven else [("islands", "not proven to be the best: their search ran out of time")]),
         ("search", f"{count(search.pairs)} slice/island pairs; pruned: {pruned or 'none'}"),
         ("queries", f"{count(search.queries)} to {search.parallelizer}, which gave {count(search.options)} options"),
-        ("micro-batches", f"of {sizes} sequences tried"),
+        (
+            "micro-batches",
+            f"of {sizes} sequences tried" + (f"; {ruled_out} ruled out by their bounds" if ruled_out else ""),
+        ),
         (
             "time",
             f"{search.enumeration_s:,.2f} s for queries, {search.composition_s:,.2f} s for compositions "

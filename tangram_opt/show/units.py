@@ -47,5 +47,5 @@ def decimals(value: float, digits: int) -> str:
         return "0"
     if abs(value) < 0.0005:
         return "<0.001"
-    whole = len(f"{abs(value):.0f}") if abs(value) >= 1 else 0
+    whole = len(str(int(abs(value)))) if abs(value) >= 1 else 0
     return f"{value:,.{min(max(digits - whole, 0), 3)}f}"

@@ -11,7 +11,7 @@ from tangram_opt.cli import solvers as solvers_command
 from tangram_opt.cli.text import standing
 from tangram_opt.solvers import BrokenBackend
 
-COMMANDS = ("plan", "solve", "check", "compare", "show", "islands", "schema", "solvers")
+COMMANDS = ("plan", "solve", "check", "compare", "show", "simulate", "islands", "sensitivity", "schema", "solvers")
 
 
 def test_help_lists_every_command(tangram):

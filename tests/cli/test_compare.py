@@ -47,6 +47,12 @@ def test_a_campaign_is_counted_by_solver(tangram):
     assert "infeasible" in ran.out
 
 
+def test_a_campaign_on_islands_is_counted_by_solver(tangram):
+    ran = tangram("compare", "--random", 10, "--kind", "islands", "--solvers", "agglomerative,components")
+    assert ran.code == 0
+    assert ran.out.endswith("20 answers, no disagreement\n")
+
+
 def test_a_disagreement_is_exit_code_1_and_saved(tangram, folder, disagreeing):
     ran = tangram("compare", folder / "composition-problem.json", "--json", "--save-disagreements", folder / "found")
     assert ran.code == 1

@@ -30,7 +30,6 @@ def test_a_model_is_written(tangram, folder, file_format, start):
         (("{composition-problem.json}", "--to", "mps", "-o", "{absent/model}"), "absent"),
         (("{composition-problem.json}", "--to", "mps", "-o", "{model}", "--formulation", "sweep"), "sequence"),
         (("{composition-problem.json}", "--to", "mps", "-o", "{model}", "--formulation", "swep"), "swep"),
-        (("{islands-problem.json}", "--to", "mps", "-o", "{model}"), "'highs' cannot take it: it solves composition"),
         (("{planning-problem.json}", "--to", "mps", "-o", "{model}"), "planning-problem.json: a planning problem"),
         (("{absent.json}", "--to", "mps", "-o", "{model}"), "absent.json"),
     ],

@@ -27,7 +27,9 @@ FIELDS = {
     "gap",
     "wall_s",
     "solution",
+    "levels",
     "log",
+    "notes",
 }
 
 
@@ -138,7 +140,7 @@ def test_a_plan_that_is_not_proven_says_why(tangram, folder, monkeypatch, change
 
 def test_a_plan_by_a_heuristic_is_not_called_optimal(tangram, folder):
     instance = folder / "planning-problem.json"
-    answer = tangram("solve", instance, "--workers", 1, "--solver", "note-dp", "--json").json
+    answer = tangram("solve", instance, "--workers", 1, "--solver", "note-dp", "--objective", "closed", "--json").json
     assert (answer["solver"], answer["outcome"], answer["stop_reason"]) == ("note-dp", "feasible", "heuristic")
 
 
@@ -152,7 +154,8 @@ def test_arguments_reach_the_solver(tangram, folder, monkeypatch):
     monkeypatch.setattr(solve_command.solvers, "solve", fake)
     options = ("--solver", "dp", "--time-limit", 2.5, "--threads", 3, "--seed", 4)
     tangram("solve", folder / "composition-problem.json", *options)
-    assert heard == {"solver": "dp", "objective": "closed", "time_limit": 2.5, "threads": 3, "seed": 4}
+    given = {"solver": "dp", "time_limit": 2.5, "threads": 3, "seed": 4}
+    assert heard == {**given, "formulation": "auto", "parameters": {}}
 
 
 def test_a_planner_that_ran_out_of_time_proves_nothing(tangram, folder, monkeypatch):

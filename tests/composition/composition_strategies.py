@@ -39,7 +39,7 @@ def stages(draw: st.DrawFn, length: int) -> tuple[Stage, ...]:
 
 
 @st.composite
-def problems(draw: st.DrawFn, *, order_free: bool = False) -> CompositionProblem:
+def problems(draw: st.DrawFn, *, order_free: bool = False, objective: str = "closed") -> CompositionProblem:
     """Problems small enough for brute force, with every feature: some of them have no solution."""
     atoms = draw(models(("uniform",)) if order_free else models())
     islands = tuple(
@@ -76,4 +76,5 @@ def problems(draw: st.DrawFn, *, order_free: bool = False) -> CompositionProblem
             tuple(draw(st.integers(0, 9)) if uniform_link is None else uniform_link for _ in ports) for _ in ports
         ),
         required=tuple(draw(st.sets(st.sampled_from(names), max_size=1))),
+        objective=objective,
     )

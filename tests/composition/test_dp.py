@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tangram_opt.backend import Backend, SolveOptions
 from tangram_opt.composition import check, evaluate
 from tangram_opt.composition.dp import DynamicProgram
-from tangram_opt.composition.exact import Best, BoxSearch
+from tangram_opt.composition.exact import Best, BoxSearch, quick_bound_ns
 from tangram_opt.composition.order_free import OrderFree, order_is_free
 from tangram_opt.composition.sequences import Sequences
 from tangram_opt.composition.table import IMPOSSIBLE, option_table
@@ -68,6 +68,26 @@ def test_it_finds_what_brute_force_finds(problem):
 @given(problems(order_free=True))
 def test_it_finds_what_brute_force_finds_where_the_order_is_free(problem):
     agrees_with_brute_force(problem)
+
+
+@settings(max_examples=300, deadline=None)
+@given(problems(objective="period"))
+def test_it_finds_what_brute_force_finds_by_the_period(problem):
+    agrees_with_brute_force(problem)
+
+
+@some
+@given(problems())
+def test_the_period_form_is_never_below_the_closed_form_and_equals_it_without_transfers(problem):
+    closed, period = optimum(problem), optimum(replace(problem, objective="period"))
+    assert (closed is None) == (period is None)
+    assert closed is None or closed <= period
+    free = replace(
+        problem,
+        options=tuple(replace(o, inner_transfers_ns=(0,) * len(o.inner_transfers_ns)) for o in problem.options),
+        transfer_ns=tuple((0,) * len(row) for row in problem.transfer_ns),
+    )
+    assert optimum(free) == optimum(replace(free, objective="period"))
 
 
 def agrees_with_brute_force(problem):
@@ -236,6 +256,14 @@ def test_any_number_of_kinds_of_island_will_do_where_the_order_is_free():
     assert optimum(many) == 102
 
 
+@some
+@given(st.one_of(problems(), problems(objective="period"), problems(order_free=True)))
+def test_the_quick_bound_is_never_above_the_optimum(problem):
+    best = brute_force(problem)
+    bound = quick_bound_ns(problem)
+    assert bound <= (IMPOSSIBLE if best is None else best)
+
+
 MANY_ISLANDS = ("distinct-64x12-1", "distinct-96x16-1", "huge-128x16-1", "huge-128x64in8-1", "memory-80x16in4-1")
 
 
@@ -264,8 +292,8 @@ def test_both_ways_to_the_least_sum_agree_where_the_order_is_free(problem):
     table = option_table(problem)
     answers = set()
     for way in (OrderFree, Sequences) if order_is_free(table) else ():
-        relaxed = way(table).relax(way.free(table))
-        found = way(table).search(relaxed, IMPOSSIBLE // 2, 10**6, lambda: False)
+        relaxed = way(table, 0).relax(way.free(table))
+        found = way(table, 0).search(relaxed, IMPOSSIBLE // 2, 10**6, lambda: False)
         assert found.floor_ns == IMPOSSIBLE
         assert relaxed.bound_ns <= found.sum_ns
         answers.add(found.sum_ns)

@@ -18,6 +18,10 @@ from tangram_opt.result import Outcome, Result, StopReason
 DP = DynamicProgram()
 
 
+def _dp(problem: CompositionProblem, options: SolveOptions) -> Result[Any]:
+    return DP.solve(problem, replace(options, formulation="auto"))
+
+
 @dataclass(frozen=True)
 class Planted:
     """A backend that solves another problem than the one that it was given."""
@@ -43,7 +47,7 @@ class Planted:
         return problem
 
     def solve(self, problem: CompositionProblem, options: SolveOptions) -> Result[Any]:
-        return DP.solve(self.mistaken(problem), options)
+        return _dp(self.mistaken(problem), options)
 
 
 class DropsLimits(Planted):
@@ -89,10 +93,10 @@ class GapTakenForProof(Planted):
     """Calls a composition optimal that is worse than the best one by a ten-thousandth or less."""
 
     def solve(self, problem, options):
-        best = DP.solve(problem, options)
+        best = _dp(problem, options)
         for pick in best.solution.picks if best.solution else ():
             # Without this option the next best composition comes out.
-            other = DP.solve(self._without(problem, pick.option), options)
+            other = _dp(self._without(problem, pick.option), options)
             if other.objective and best.objective < other.objective <= 1.0001 * best.objective:
                 return other
         return best
@@ -109,7 +113,7 @@ class MisstatesObjective(Planted):
     """Leaves the last transfer out of the objective that it states."""
 
     def solve(self, problem, options):
-        result = DP.solve(problem, options)
+        result = _dp(problem, options)
         if result.objective is None:
             return result
         return replace(result, objective=result.objective - 1, bound=result.objective - 1)
@@ -119,9 +123,7 @@ class NeverFinds(Planted):
     """Says that nothing is possible."""
 
     def solve(self, problem, options):
-        return replace(
-            DP.solve(problem, options), outcome=Outcome.INFEASIBLE, objective=None, bound=None, solution=None
-        )
+        return replace(_dp(problem, options), outcome=Outcome.INFEASIBLE, objective=None, bound=None, solution=None)
 
 
 class Raises(Planted):
@@ -130,7 +132,7 @@ class Raises(Planted):
     def solve(self, problem, options):
         if len(problem.options) > 2:
             raise RuntimeError("three options are too many")
-        return DP.solve(problem, options)
+        return _dp(problem, options)
 
 
 class Dies(Planted):
@@ -139,7 +141,7 @@ class Dies(Planted):
     def solve(self, problem, options):
         if len(problem.options) > 2:
             os.abort()
-        return DP.solve(problem, options)
+        return _dp(problem, options)
 
 
 class Hangs(Planted):
@@ -155,21 +157,21 @@ class Prints(Planted):
     def solve(self, problem, options):
         print("a banner")  # noqa: T201
         os.write(1, b"another banner\n")
-        return DP.solve(problem, options)
+        return _dp(problem, options)
 
 
 class TellsItsProcess(Planted):
     """Logs the process in which it runs."""
 
     def solve(self, problem, options):
-        return replace(DP.solve(problem, options), log=(str(os.getpid()),))
+        return replace(_dp(problem, options), log=(str(os.getpid()),))
 
 
 class GivesUp(Planted):
     """Stops with a solution and no proof, as at a time limit."""
 
     def solve(self, problem, options):
-        result = DP.solve(problem, options)
+        result = _dp(problem, options)
         if result.objective is None:
             return replace(result, outcome=Outcome.UNKNOWN, stop_reason=StopReason.TIME_LIMIT)
         return replace(result, outcome=Outcome.FEASIBLE, stop_reason=StopReason.TIME_LIMIT, bound=result.objective // 2)

@@ -69,7 +69,7 @@ def test_correct_solvers_never_contradict_each_other():
 
 def test_a_bound_is_held_against_the_best_solution_not_only_against_its_own():
     (problem,) = POSITION[:1]
-    run, answer = Run(problem, DP, "a", 60), make(Run(problem, DP, "a", 60))
+    run, answer = Run(problem, DP, "auto", 60), make(Run(problem, DP, "auto", 60))
     assert contradictions(problem, [(run, answer)]) == ()
     best = answer.result
     assert best.bound == best.objective == evaluate(problem, best.solution).objective_ns
@@ -77,7 +77,7 @@ def test_a_bound_is_held_against_the_best_solution_not_only_against_its_own():
 
 def test_runs_that_were_killed_contradict_nothing():
     killed = Answer(None, None, 70.0, None)
-    good = Run(POSITION[0], DP, "a", 60)
+    good = Run(POSITION[0], DP, "auto", 60)
     assert contradictions(POSITION[0], [(good, killed), (good, make(good))]) == ()
 
 

@@ -8,6 +8,7 @@ import pytest
 from planted import DP
 
 from tangram_opt import documents
+from tangram_opt.backend import SolveOptions
 from tangram_opt.crosscheck import Fault, Size, crosscheck, generate, random_problems, runs, save_disagreements
 from tangram_opt.crosscheck.runs import Run, answers
 from tangram_opt.data.cluster import Cluster, Gpu, Node, TierNetwork
@@ -116,7 +117,7 @@ def test_a_wrong_partition_is_caught_and_made_small():
     assert (wrong.fault, wrong.solvers[0].split("/")[0]) == (Fault.NOT_ALLOWED, "agglomerative")
     assert others == []
     assert len(wrong.shrunk.cluster.nodes) == 2
-    assert check(ISLANDS, planted.TooFewIslands().solve(ISLANDS, None).solution)
+    assert check(ISLANDS, planted.TooFewIslands().solve(ISLANDS, SolveOptions()).solution)
 
 
 def test_a_problem_that_no_solver_takes_is_refused():

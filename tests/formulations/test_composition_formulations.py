@@ -1,6 +1,7 @@
 """Every formulation with every solver finds the optimum of every problem that it is exact for."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from composition_oracle import brute_force
@@ -14,11 +15,13 @@ from formulations.pyomo import PyomoSolver
 from tangram_opt.backend import Backend, SolveOptions
 from tangram_opt.composition import check, evaluate
 from tangram_opt.data.composition import CompositionProblem, IslandClass, Option, SignatureRun, Stage
+from tangram_opt.documents import load_composition_problem
 from tangram_opt.errors import InputError
 from tangram_opt.result import Outcome, StopReason
 
+INSTANCES = Path(__file__).parents[2] / "instances" / "composition"
 SOLVERS = (CpSat(), HighsSolver(), PyomoSolver("highs"))
-PAIRS = [(solver, formulation) for solver in SOLVERS for formulation in solver.formulation_names]
+PAIRS = [(solver, formulation) for solver in SOLVERS for formulation in solver.composition.formulation_names]
 each_pair = pytest.mark.parametrize(
     ("solver", "formulation"), PAIRS, ids=[f"{solver.name}-{formulation}" for solver, formulation in PAIRS]
 )
@@ -41,6 +44,24 @@ def test_a_formulation_equals_brute_force_where_it_is_exact(solver, formulation)
             assert evaluate(problem, result.solution).objective_ns == optimum
 
     holds()
+
+
+@pytest.mark.parametrize("solver", [CpSat(), HighsSolver()], ids=lambda solver: solver.name)
+def test_the_sweep_equals_brute_force_by_the_period(solver):
+    @settings(max_examples=80, deadline=None)
+    @given(problems(objective="period"))
+    def holds(problem):
+        optimum = brute_force(problem)
+        result = solver.solve(problem, SolveOptions())
+        assert (result.objective, result.bound) == (optimum, optimum)
+
+    holds()
+
+
+def test_only_a_sequence_of_models_minimises_the_period():
+    problem = replace(load_composition_problem(INSTANCES / "paper-c1-8t4-8v100-gpt3-6.7b.json"), objective="period")
+    assert CpSat().formulations(problem) == HighsSolver().formulations(problem) == ("sweep",)
+    assert "period" in PyomoSolver("highs").unsupported(problem)
 
 
 def stretched(problem, factor):
@@ -208,12 +229,12 @@ def test_an_unknown_formulation_is_refused_with_those_there_are(solver):
 
 
 @each_solver
-def test_it_is_a_backend_for_composition_problems(solver):
+def test_it_is_a_backend_and_takes_no_other_kind(solver):
     assert isinstance(solver, Backend)
     assert solver.missing() is None
     assert solver.version()
     assert solver.unsupported(COVERED) is None
-    assert solver.unsupported("an islands problem") is not None
+    assert solver.unsupported("a planning problem") is not None
 
 
 def test_a_solver_that_pyomo_does_not_find_is_missing():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import importlib.util
 import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from generate import library
+from publishing import checksums
 
 import tangram_opt
 from tangram_opt.composition import check, evaluate
@@ -19,16 +20,6 @@ from tangram_opt.documents import dumps, load_composition, load_composition_prob
 ROOT = Path(__file__).parents[2] / "instances"
 FOLDER = ROOT / "composition"
 FILES = sorted(FOLDER.glob("*.json"))
-
-
-def load_script(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-library = load_script("generate")
 
 
 def digest(text: bytes) -> str:
@@ -43,23 +34,23 @@ def best_known():
 def test_every_file_is_as_published():
     found = {path.name: digest(path.read_bytes()) for path in FILES}
     # After a new instance: python instances/generate.py
-    assert found == library.checksums()
+    assert found == checksums(FOLDER)
 
 
 def test_a_changed_file_would_be_seen():
     text = FILES[0].read_bytes()
-    assert digest(text) == library.checksums()[FILES[0].name]
-    assert digest(text.replace(b"1", b"2", 1)) != library.checksums()[FILES[0].name]
+    assert digest(text) == checksums(FOLDER)[FILES[0].name]
+    assert digest(text.replace(b"1", b"2", 1)) != checksums(FOLDER)[FILES[0].name]
 
 
 def test_the_generator_makes_the_published_files():
-    published = library.checksums()
-    made = {f"{problem.name}.json": digest(dumps(problem).encode()) for problem in library.library()}
+    published = checksums(FOLDER)
+    made = {f"{problem.name}.json": digest(dumps(problem).encode()) for problem in library()}
     assert made == {name: published[name] for name in made}
 
 
 def test_there_are_sixty_instances_of_every_family_beside_those_of_planning_problems():
-    names = [problem_name for problem_name in library.checksums() if not problem_name.startswith(("paper-", "beyond-"))]
+    names = [problem_name for problem_name in checksums(FOLDER) if not problem_name.startswith(("paper-", "beyond-"))]
     assert len(names) >= 60
     assert {family for family in FAMILIES if not any(name.startswith(f"{family}-") for name in names)} == set()
 

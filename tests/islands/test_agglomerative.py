@@ -2,75 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from fractions import Fraction
-from itertools import product
+from dataclasses import replace
 
 from hypothesis import given, settings
-from hypothesis import strategies as st
+from islands_oracle import obeys, set_partitions
+from islands_strategies import problems
 
 from tangram_opt.backend import SolveOptions
 from tangram_opt.data.cluster import Cluster, Gpu, MatrixNetwork, Node, TierNetwork
-from tangram_opt.data.island import IslandsProblem, Partition, Tolerances
+from tangram_opt.data.island import IslandsProblem, Partition
 from tangram_opt.islands import AgglomerativeBackend, agglomerate, check, likeness_bound
 from tangram_opt.result import Outcome
-
-EPS = Fraction(1, 5)
-
-
-def obeys(problem: IslandsProblem, partition: Partition) -> bool:
-    """The conditions, word by word: every pair, every direction, every node outside."""
-    cluster = problem.cluster
-    index = {node.name: i for i, node in enumerate(cluster.nodes)}
-    for names in partition.islands:
-        island = [index[name] for name in names]
-        for u, v in product(island, repeat=2):
-            a, b = cluster.nodes[u], cluster.nodes[v]
-            if a.gpus != b.gpus:
-                return False
-            for x, y in (
-                (a.gpu.matmul_flops_per_s, b.gpu.matmul_flops_per_s),
-                (a.gpu.memory_bytes, b.gpu.memory_bytes),
-                (a.intra_bandwidth_bytes_per_s, b.intra_bandwidth_bytes_per_s),
-            ):
-                if x > (1 + EPS) * y:
-                    return False
-            for w in range(len(cluster.nodes)):
-                if u == v or w in island:
-                    continue
-                if cluster.network.bandwidth_bytes_per_s(u, v) < cluster.network.bandwidth_bytes_per_s(u, w):
-                    return False
-    return True
-
-
-def set_partitions(names: list[str]) -> Iterator[list[list[str]]]:
-    if not names:
-        yield []
-        return
-    for rest in set_partitions(names[1:]):
-        yield [[names[0]], *rest]
-        for i in range(len(rest)):
-            yield [*rest[:i], [names[0], *rest[i]], *rest[i + 1 :]]
-
-
-@st.composite
-def problems(draw: st.DrawFn, most: int = 6) -> IslandsProblem:
-    size = draw(st.integers(1, most))
-    values = st.sampled_from([100, 110, 120, 121, 144])
-    nodes = []
-    for i in range(size):
-        gpus, bandwidth = draw(st.sampled_from([1, 2, 2, 2])), draw(values)
-        links = tuple(tuple(0 if a == b else bandwidth for b in range(gpus)) for a in range(gpus))
-        nodes.append(Node(f"n{i}", Gpu("G", 1000, draw(values), draw(values), 1, 1), gpus, links))
-    network: MatrixNetwork | TierNetwork
-    if draw(st.booleans()):
-        entry = st.integers(0, draw(st.integers(0, 4)))
-        network = MatrixNetwork(tuple(tuple(0 if i == j else draw(entry) for j in range(size)) for i in range(size)))
-    else:
-        bandwidths = tuple(sorted(draw(st.lists(st.integers(0, 3), min_size=3, max_size=3))))
-        place = st.sampled_from(["x", "y"])
-        network = TierNetwork(bandwidths, tuple((draw(place), draw(place)) for _ in range(size)))
-    return IslandsProblem("p", Cluster("c", tuple(nodes), network), Tolerances())
 
 
 @settings(max_examples=300, deadline=None)
@@ -86,8 +28,9 @@ def test_the_greedy_partition_is_always_valid_and_the_same_again(problem: Island
 @given(problems(most=5))
 def test_check_agrees_with_the_conditions_on_every_set_partition(problem: IslandsProblem) -> None:
     fewest = len(problem.cluster.nodes)
-    for islands in set_partitions([node.name for node in problem.cluster.nodes]):
-        partition = Partition("p", tuple(map(tuple, islands)))
+    names = [node.name for node in problem.cluster.nodes]
+    for islands in set_partitions(list(range(len(names)))):
+        partition = Partition("p", tuple(tuple(names[i] for i in island) for island in islands))
         valid = obeys(problem, partition)
         assert (check(problem, partition) == ()) == valid
         if valid:
@@ -101,7 +44,7 @@ def test_a_tier_network_and_its_matrix_are_judged_alike(problem: IslandsProblem)
     cluster = problem.cluster
     size = range(len(cluster.nodes))
     matrix = tuple(tuple(0 if i == j else cluster.network.bandwidth_bytes_per_s(i, j) for j in size) for i in size)
-    flat = IslandsProblem("p", Cluster("c", cluster.nodes, MatrixNetwork(matrix)))
+    flat = replace(problem, cluster=replace(cluster, network=MatrixNetwork(matrix)))
     for tried in (agglomerate(problem), agglomerate(flat)):
         assert check(problem, tried) == check(flat, tried) == ()
 

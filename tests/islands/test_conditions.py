@@ -7,7 +7,7 @@ import pytest
 from tangram_opt.data.cluster import Cluster, Gpu, MatrixNetwork, Node, TierNetwork
 from tangram_opt.data.island import IslandsProblem, Partition
 from tangram_opt.islands import check
-from tangram_opt.islands.conditions import ratio_limit
+from tangram_opt.islands.likeness import ratio_limit
 
 
 def gpu(compute: int = 100, memory: int = 100) -> Gpu:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_problems import FAST, SLOW, cluster, node, planning_problem, small_model, twin_islands
 
-from tangram_opt.composition.objective import closed_form_ns
+from tangram_opt.composition.objective import iteration_ns
 from tangram_opt.data.plan import GpuRange, Plan, UnusedIsland
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.pipeline import simulate
@@ -140,7 +140,7 @@ def test_a_plan_that_is_faster_than_its_gpus_is_named_even_if_its_times_add_up()
     # A share of the peak is lost to memory and communication, so a little faster is still possible; ten times is not.
     stages = tuple(replace(s, forward_ns=s.forward_ns // 10, backward_ns=s.backward_ns // 10) for s in plan.stages)
     transfers, syncs = [s.transfer_ns for s in stages[:-1]], [s.sync_ns for s in stages]
-    iteration = closed_form_ns(plan.micro_batches, [s.time_ns for s in stages], transfers, syncs)
+    iteration = iteration_ns(plan.objective, plan.micro_batches, [s.time_ns for s in stages], transfers, syncs)
     passes = [s.forward_ns for s in stages], [s.backward_ns for s in stages]
     simulated = simulate(*passes, transfers, syncs, plan.micro_batches).makespan_ns
     fast = replace(plan, stages=stages, iteration_ns=iteration, bound_ns=iteration, simulated_ns=simulated)
@@ -193,7 +193,7 @@ def stays_true(plan: Plan) -> bool:
     atoms, ends = list(PROBLEM.model.atoms()), [stage.first_atom + stage.atoms for stage in stages]
     parameters = [sum(a.parameters for a in atoms[s.first_atom : e]) for s, e in zip(stages, ends, strict=True)]
     return (
-        plan.iteration_ns == closed_form_ns(n, [stage.time_ns for stage in stages], transfers, syncs)
+        plan.iteration_ns == iteration_ns(plan.objective, n, [stage.time_ns for stage in stages], transfers, syncs)
         and plan.simulated_ns == simulate(forward, backward, transfers, syncs, n).makespan_ns
         and all(stage.memory_bytes <= stage.memory_limit_bytes <= limits[stage.gpu] for stage in stages)
         and all(16 * p <= s.static_bytes * s.gpu_count for s, p in zip(stages, parameters, strict=True))

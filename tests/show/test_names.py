@@ -37,6 +37,8 @@ def expand(text: str) -> list[str]:
         (["n099", "n100", "n098"], "n[098-100]"),
         (["n7", "n07"], "n[7,07]"),
         (["rack2-n1.west", "rack2-n2.west"], "rack2-n[1-2].west"),
+        (["n1/A100-80GB-PCIe", "n2/A100-80GB-PCIe", "n3/T4"], "n[1-2]/A100-80GB-PCIe,n3/T4"),
+        (["r1-n1", "r1-n2", "r2-n3", "x", "r3-n3"], "r1-n[1-2],r[2-3]-n3,x"),
         (["n", "n1", "n2"], "n,n[1-2]"),
         (["n1", "n1"], "n1"),
         ([], ""),
@@ -46,6 +48,6 @@ def test_known_lists(names: list[str], text: str) -> None:
     assert compress_names(names) == text
 
 
-@given(st.lists(st.from_regex(r"[a-c]{0,2}-?[0-9]{0,3}[xy]?", fullmatch=True).filter(bool)))
+@given(st.lists(st.from_regex(r"[a-c]{0,2}-?[0-9]{0,3}[xy]?[0-9]?", fullmatch=True).filter(bool)))
 def test_expanding_gives_the_distinct_names_back(names: list[str]) -> None:
     assert sorted(expand(compress_names(names))) == sorted(set(names))

@@ -1,0 +1,64 @@
+"""What the choice of the objective is worth: plans chosen by either form, judged by the exact recurrence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from bench.report import Row
+from tangram_opt.composition import evaluate
+from tangram_opt.data.composition import Composition, CompositionProblem
+from tangram_opt.pipeline import Pipeline
+from tangram_opt.pipeline import run as run_pipeline
+from tangram_opt.result import Outcome, Result
+from tangram_opt.solvers import solve
+
+LIMIT_S = 20.0
+
+
+def pipeline_of(problem: CompositionProblem, composition: Composition) -> Pipeline:
+    """Put the stages of a composition in a row."""
+    stages = [stage for pick in composition.picks for stage in problem.options[pick.option].stages]
+    return Pipeline(
+        forward_ns=tuple(stage.forward_ns for stage in stages),
+        backward_ns=tuple(stage.backward_ns for stage in stages),
+        transfer_ns=evaluate(problem, composition).transfers_ns,
+        sync_ns=tuple(stage.sync_ns for stage in stages),
+        micro_batches=problem.micro_batches,
+    )
+
+
+def regrets(problems: Iterator[CompositionProblem]) -> Iterator[Row]:
+    """Solve each problem by both forms with `dp`, and simulate what they choose."""
+    for problem in problems:
+        closed, period = (_solved(problem, objective) for objective in ("closed", "period"))
+        if closed.solution is None or period.solution is None:
+            continue
+        chosen = [run_pipeline(pipeline_of(problem, each.solution)).makespan_ns for each in (closed, period)]
+        yield {
+            "instance": problem.name,
+            "closed form s": f"{closed.wall_s:.2f}",
+            "period form s": f"{period.wall_s:.2f}",
+            "proven": "yes" if closed.outcome is period.outcome is Outcome.OPTIMAL else _gaps(closed, period),
+            "simulated, by closed form": f"{chosen[0] / 1e9:.6g} s",
+            "by period form": f"{chosen[1] / 1e9:.6g} s",
+            "closed form slower by": f"{100 * (chosen[0] / chosen[1] - 1):+.2f} %",
+        }
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Say how often, and by how much at most, each form chooses the slower plan."""
+    slower = [float(str(row["closed form slower by"]).removesuffix(" %")) for row in rows]
+    worse, far, better = (sum(map(test, slower)) for test in (lambda x: x > 0, lambda x: x >= 5, lambda x: x < 0))
+    return (
+        f"Of {len(slower)} problems the plan of the closed form is slower on {worse} (by 5 % or more on {far}, at most "
+        f"{max(slower):.1f} %), that of the period form on {better} (at most {max(-loss for loss in slower):.1f} %)."
+    )
+
+
+def _solved(problem: CompositionProblem, objective: str) -> Result[Composition]:
+    return solve(replace(problem, objective=objective), "dp", time_limit=LIMIT_S)
+
+
+def _gaps(*results: Result[Composition]) -> str:
+    return ", ".join(f"gap {100 * (result.gap or 0):.1f} %" for result in results)

@@ -1,0 +1,112 @@
+"""The search for the islands of a cluster: one for each part, and what they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from formulations.islands_levels import PartSearch, SolveLevel
+from formulations.search import Search
+from tangram_opt.backend import SolveOptions
+from tangram_opt.data.island import IslandsProblem, Partition
+from tangram_opt.islands.agglomerative import agglomerate_part
+from tangram_opt.islands.answer import Bounds, partition_of
+from tangram_opt.islands.bandwidths import FASTEST
+from tangram_opt.islands.blocks import Block
+from tangram_opt.islands.conditions import check
+from tangram_opt.islands.evaluation import evaluate
+from tangram_opt.islands.parts import Groups, Part, adopted
+from tangram_opt.islands.splitting import Split
+
+
+class IslandsSearch(Search[IslandsProblem, Partition]):
+    """The search for the best partition of a cluster.
+
+    Parameters
+    ----------
+    problem : IslandsProblem
+        The problem.
+    options : SolveOptions
+        Limits, and who listens.
+    split : Split
+        The problem in components.
+    anything_goes : bool
+        Whether every partition that the conditions allow is a solution; with constraints of the user's own only what
+        a solver finds is.
+    """
+
+    def __init__(self, problem: IslandsProblem, options: SolveOptions, split: Split, *, anything_goes: bool) -> None:
+        super().__init__(problem, options, self._costs)
+        self.settled: list[Block] = [island for component in split.settled for island in component]
+        self.parts: list[PartSearch] = []
+        hint = _hint(problem, options.hint)
+        for part in sorted(split.parts, key=lambda part: part.size):
+            groups = _start(part, hint) if anything_goes else None
+            self.parts.append(PartSearch(part, groups, self._combine))
+
+    def solve(self, solver: Callable[[Part], SolveLevel]) -> None:
+        """Search level by level, at each the small parts first; `solver` gives what solves the models of a part."""
+        self._combine()
+        self.prove(self._fewest)
+        solvers = [solver(each.part) for each in self.parts]
+        for each, solve in zip(self.parts, solvers, strict=True):
+            if not self.stopped():
+                others = self._fewest - each.fewest_islands
+                each.prove_islands(solve, lambda bound, others=others: self.hear(others + bound))  # type: ignore[misc]
+                self.prove(self._fewest)
+        for each, solve in zip(self.parts, solvers, strict=True):
+            if not self.stopped():
+                each.prove_lost(solve)
+        for each, solve in zip(self.parts, solvers, strict=True):
+            if not self.stopped():
+                each.prove_link(solve, self.stopped)
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether there is proven to be no partition."""
+        return any(each.infeasible for each in self.parts)
+
+    @property
+    def bounds(self) -> Bounds:
+        """What is proven of the three levels: islands and losses add up, the slowest link is that of any part."""
+        lost = [island.flops_per_s - island.gpus * island.low[0] for island in self.settled]
+        links = [island.slowest_link for island in self.settled]
+        lost += [each.least_lost_flops_per_s for each in self.parts]
+        links += [each.fastest_link_bytes_per_s for each in self.parts]
+        slowest = min(links)
+        return self._fewest, sum(lost), 0 if slowest == FASTEST else slowest
+
+    @property
+    def _fewest(self) -> int:
+        return len(self.settled) + sum(each.fewest_islands for each in self.parts)
+
+    def _costs(self, partition: Partition) -> tuple[int, int, int]:
+        violated = check(self.problem, partition)
+        if violated:
+            raise RuntimeError(f"a solution of {self.problem.name!r} is not allowed: {violated[0]}")
+        return evaluate(self.problem, partition).costs
+
+    def _combine(self) -> None:
+        """Offer the partition that the best islands of all parts make."""
+        islands = [island.nodes for island in self.settled]
+        for each in self.parts:
+            if each.groups is None:
+                return
+            blocks = each.part.blocks
+            islands += [tuple(node for block in group for node in blocks[block].nodes) for group in each.groups]
+        self.offer(partition_of(self.problem, islands))
+
+
+def _hint(problem: IslandsProblem, hint: object) -> list[list[int]] | None:
+    """Islands of a hint by node indices, if it is a valid partition."""
+    if not isinstance(hint, Partition) or check(problem, hint):
+        return None
+    index = {node.name: i for i, node in enumerate(problem.cluster.nodes)}
+    return [[index[name] for name in island] for island in hint.islands]
+
+
+def _start(part: Part, hint: list[list[int]] | None) -> Groups:
+    """The better of the agglomerative islands and those of a hint."""
+    starts = [agglomerate_part(part)]
+    if hint is not None and part.allows(groups := adopted(part, hint)):
+        starts.append(groups)
+    return min(starts, key=lambda groups: part.value(groups).costs)

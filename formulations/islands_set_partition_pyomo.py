@@ -1,0 +1,80 @@
+"""The set-partition formulation in Pyomo, for any MILP solver that Pyomo finds.
+
+Mathematics, names and where it is exact: :mod:`formulations.islands_set_partition`. Compute is in units of
+`unit_flops_per_s`.
+"""
+
+# Pyomo hands the model to every rule, and has no types.
+# mypy: disable-error-code="untyped-decorator"
+
+from __future__ import annotations
+
+from typing import Any
+
+from formulations.islands_levels import Target
+from formulations.islands_set_partition import lost_in
+from formulations.islands_sets import all_islands
+from tangram_opt.islands.closure import bits
+from tangram_opt.islands.parts import Groups, Part
+
+
+def build(part: Part, target: Target, unit_flops_per_s: int) -> Any:
+    """Write the model.
+
+    Parameters
+    ----------
+    part : Part
+        The part.
+    target : Target
+        Which level of the objective, and the limits of those before.
+    unit_flops_per_s : int
+        Unit of compute.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        With the components that the docstring names.
+    """
+    import pyomo.environ as pyo
+
+    m = pyo.ConcreteModel("islands_set_partition")
+    sets = all_islands(part)
+    assert sets is not None
+    members = [tuple(bits(island)) for island in sets]
+    lost = [lost_in(part, island) / unit_flops_per_s for island in sets]
+
+    # Sets
+    m.B = pyo.RangeSet(0, part.size - 1, doc="blocks")
+    m.S = pyo.RangeSet(0, len(sets) - 1, doc="islands")
+    m.Holding = pyo.Set(m.B, initialize=lambda m, u: [s for s in m.S if u in members[s]], doc="islands with a block")
+
+    # Variables
+    m.y = pyo.Var(m.S, domain=pyo.Binary)
+
+    # Objective
+    chosen = sum(m.y[s] for s in m.S)
+    losing = sum(lost[s] * m.y[s] for s in m.S)
+    if target.most_islands is None:
+        m.fewest = pyo.Objective(expr=chosen)
+    elif target.most_lost_flops_per_s is None:
+        m.least_lost = pyo.Objective(expr=losing)
+    else:
+        m.nothing = pyo.Objective(expr=0)
+
+    # Constraints
+    @m.Constraint(m.B)
+    def one(m: Any, u: int) -> Any:
+        return sum(m.y[s] for s in m.Holding[u]) == 1
+
+    if target.most_islands is not None:
+        m.islands = pyo.Constraint(expr=chosen <= target.most_islands)
+    if target.most_lost_flops_per_s is not None:
+        m.lost = pyo.Constraint(expr=(None, losing, target.most_lost_flops_per_s / unit_flops_per_s))
+    return m
+
+
+def decode(part: Part, m: Any) -> Groups:
+    """Read the islands from the values of a model's variables."""
+    sets = all_islands(part)
+    assert sets is not None
+    return tuple(tuple(bits(island)) for s, island in enumerate(sets) if m.y[s].value > 0.5)
