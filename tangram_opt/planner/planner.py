@@ -34,7 +34,7 @@ def plan_problem(
         Processes that query the parallelizer; with more than one, a script needs the usual
         ``if __name__ == "__main__"`` guard of :mod:`multiprocessing`.
     time_limit_s : float or None
-        For each composition problem.
+        For the islands, and for each composition problem.
     threads, seed : int
         For the solver.
     on_progress : callable or None

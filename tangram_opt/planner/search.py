@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from tangram_opt import solvers
 from tangram_opt.backend import Progress
 from tangram_opt.data.composition import Composition, CompositionProblem
 from tangram_opt.data.island import IslandsProblem
@@ -23,7 +24,7 @@ from tangram_opt.enumeration import (
     run_queries,
 )
 from tangram_opt.errors import InputError, NoPlanError, UndecidedError
-from tangram_opt.islands import IslandGroup, agglomerate, build_islands, links
+from tangram_opt.islands import IslandGroup, build_islands, links
 from tangram_opt.parallelizers.interface import Parallelizer
 from tangram_opt.parallelizers.layout import divisors
 from tangram_opt.planner.no_plan import why_not
@@ -129,7 +130,7 @@ def search(
     workers : int
         Processes that query the parallelizer.
     time_limit_s : float or None
-        For each composition problem.
+        For the islands, and for each composition problem.
     threads, seed : int
         For the solver.
     on_progress : callable or None
@@ -147,7 +148,9 @@ def search(
     KeyboardInterrupt
         It was interrupted before it had any plan.
     """
-    partition = agglomerate(IslandsProblem(problem.name, problem.cluster, problem.tolerances))
+    islands = IslandsProblem(problem.name, problem.cluster, problem.tolerances)
+    partition = solvers.solve(islands, time_limit=time_limit_s, threads=threads, seed=seed).solution
+    assert partition is not None  # Nodes one by one are islands, so there always is one.
     groups = build_islands(problem.cluster, partition)
     between = links(problem.cluster, groups)
     _check_linked(problem.cluster.name, groups, between)
