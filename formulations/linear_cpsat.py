@@ -93,8 +93,7 @@ def solve_cpsat(
 
     solver = cp_model.CpSolver()
     if linear.tight:
-        solver.parameters.linearization_level = 2
-        solver.parameters.extra_subsolvers.append("max_lp")
+        _lean_on_relaxation(solver.parameters)
     status = run_cpsat(
         model,
         solver,
@@ -163,6 +162,17 @@ def run_cpsat(
         status = solver.solve(model, listener)
 
     return status if search.run(run, solver.stop_search) else cp_model.UNKNOWN
+
+
+def _lean_on_relaxation(parameters: Any) -> None:
+    """Have all constraints in the linear relaxation from the start: of a lone worker, and of one of several."""
+    worker = type(parameters)()
+    worker.name = "relaxation"
+    for each in (parameters, worker):
+        each.linearization_level = 2
+        each.add_lp_constraints_lazily = False
+    parameters.subsolver_params.append(worker)
+    parameters.extra_subsolvers.append(worker.name)
 
 
 def _set_parameters(parameters: Any, search: Search[Any, Any]) -> None:

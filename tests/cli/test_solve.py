@@ -25,9 +25,9 @@ FIELDS = {
     "objective",
     "bound",
     "gap",
+    "levels",
     "wall_s",
     "solution",
-    "levels",
     "log",
     "notes",
 }
@@ -51,7 +51,11 @@ def test_exact_solvers_agree(tangram, folder, solver):
 
 def test_an_islands_problem_is_solved(tangram, folder):
     answer = tangram("solve", folder / "islands-problem.json", "--json").json
-    assert (answer["kind"], answer["objective"]) == ("islands", 2)
+    assert (answer["kind"], answer["objective"], answer["outcome"]) == ("islands", 2, "optimal")
+    lost, link = answer["levels"]
+    assert (lost["name"], lost["value"], lost["bound"]) == ("compute_lost_flops_per_s", 0, 0)
+    assert link["name"] == "slowest_link_bytes_per_s"
+    assert link["value"] == link["bound"] > 0
     assert sorted(map(sorted, answer["solution"]["islands"])) == [["fast-1", "fast-2"], ["slow-1", "slow-2"]]
 
 

@@ -159,11 +159,11 @@ def test_one_more_than_two_islands_in_use_is_three() -> None:
 
 
 def test_telling_islands_apart_makes_no_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = search_of(ONE_SUFFICES)
     solved: list[CompositionProblem] = []
     monkeypatch.setattr(
         import_module("tangram_opt.planner.search"), "solve", lambda forced, *_, **__: solved.append(forced)
     )
-    found = search_of(ONE_SUFFICES)
     cost_of_using(found, "Fast x2", solver="auto", time_limit_s=None)
     (forced,) = solved
     assert sum(each.count for each in forced.islands) == sum(each.count for each in found.composition_problem.islands)
