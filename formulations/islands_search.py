@@ -14,8 +14,8 @@ from tangram_opt.islands.bandwidths import FASTEST
 from tangram_opt.islands.blocks import Block
 from tangram_opt.islands.conditions import check
 from tangram_opt.islands.evaluation import evaluate
-from tangram_opt.islands.parts import Groups, Part, adopted
-from tangram_opt.islands.splitting import Split
+from tangram_opt.islands.parts import Groups, Part, adopted, whole_part
+from tangram_opt.islands.splitting import Split, split
 
 
 class IslandsSearch(Search[IslandsProblem, Partition]):
@@ -27,20 +27,19 @@ class IslandsSearch(Search[IslandsProblem, Partition]):
         The problem.
     options : SolveOptions
         Limits, and who listens.
-    split : Split
-        The problem in components.
-    anything_goes : bool
-        Whether every partition that the conditions allow is a solution; with constraints of the user's own only what
-        a solver finds is.
+    split_up : bool
+        Whether structure may settle what it can, and every partition that the conditions allow is a solution. With
+        constraints of the user's own only what a solver finds for all blocks is.
     """
 
-    def __init__(self, problem: IslandsProblem, options: SolveOptions, split: Split, *, anything_goes: bool) -> None:
+    def __init__(self, problem: IslandsProblem, options: SolveOptions, *, split_up: bool) -> None:
         super().__init__(problem, options, self._costs)
-        self.settled: list[Block] = [island for component in split.settled for island in component]
+        components = split(problem) if split_up else Split((), (whole_part(problem),))
+        self.settled: list[Block] = [island for component in components.settled for island in component]
         self.parts: list[PartSearch] = []
         hint = _hint(problem, options.hint)
-        for part in sorted(split.parts, key=lambda part: part.size):
-            groups = _start(part, hint) if anything_goes else None
+        for part in sorted(components.parts, key=lambda part: part.size):
+            groups = _start(part, hint) if split_up else None
             self.parts.append(PartSearch(part, groups, self._combine))
 
     def solve(self, solver: Callable[[Part], SolveLevel]) -> None:

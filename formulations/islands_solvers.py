@@ -18,8 +18,8 @@ from tangram_opt.backend import SolveOptions
 from tangram_opt.data.island import IslandsProblem, Partition
 from tangram_opt.errors import InputError
 from tangram_opt.islands.answer import answer
-from tangram_opt.islands.parts import Groups, Part, whole_part
-from tangram_opt.islands.splitting import Split, split
+from tangram_opt.islands.parts import Groups, Part
+from tangram_opt.islands.splitting import split
 from tangram_opt.result import Result, StopReason
 
 
@@ -87,9 +87,8 @@ class IslandsSolver(LinearLibrary):
             raise InputError(f"formulation: {options.formulation!r}, expected one of {known}")
         opened = options.on_model is not None
         wanted = ANY if opened and options.formulation == "auto" else options.formulation
-        components = Split((), (whole_part(problem),)) if opened else split(problem)
-        chosen = {part: choose(part, self.formulation_names, wanted) for part in components.parts}
-        search = IslandsSearch(problem, options, components, anything_goes=not opened)
+        search = IslandsSearch(problem, options, split_up=not opened)
+        chosen = {each.part: choose(each.part, self.formulation_names, wanted) for each in search.parts}
         try:
             search.solve(lambda part: partial(self.solve_level, search, chosen[part]))
         except KeyboardInterrupt:
@@ -107,7 +106,7 @@ class IslandsSolver(LinearLibrary):
             solver=self.name,
             solver_version=self.version(),
             formulation="+".join(sorted(set(chosen.values()))) or STRUCTURE,
-            log=(_describe(components),),
+            log=(_describe(search),),
         )
 
     def solve_level(
@@ -150,12 +149,11 @@ def applicable(part: Part, name: str) -> str:
     return name if exact_formulations([part], [name]) else ANY
 
 
-def _describe(components: Split) -> str:
+def _describe(search: IslandsSearch) -> str:
     """Say how far structure went."""
-    sizes = sorted(part.size for part in components.parts)
-    if not sizes:
-        return f"all {len(components.settled)} components were settled by structure alone"
+    if not search.parts:
+        return "structure alone settles all islands"
+    largest = max(each.part.size for each in search.parts)
     return (
-        f"{len(components.settled)} components were settled by structure alone, "
-        f"{len(sizes)} of up to {sizes[-1]} blocks were searched"
+        f"structure settles {len(search.settled)} islands, {len(search.parts)} parts of up to {largest} blocks remain"
     )

@@ -24,6 +24,8 @@ TOLERANCE: Final = 2e-6
 """What a bound may be off by the solver's absolute tolerances, in units of the cost."""
 ROUNDING: Final = 2.0**-48
 """Share of a bound that it may be off by rounding errors."""
+UNSOUND: Final = ("objective_bound",)
+"""Parameters after which a status of HiGHS proves nothing."""
 STRONG: Final[Mapping[str, Any]] = {
     "presolve": "off",
     "mip_heuristic_run_feasibility_jump": False,
@@ -63,7 +65,7 @@ def proven_bound(linear: LinearModel, dual_bound: float) -> int | None:
 
 def _column_unit(variable: Variable) -> int:
     """Variables that need not be integers are counted in units of at most 2^-10 of their range."""
-    return 1 << max(variable.upper.bit_length() - 10, 0) if variable.follows else 1
+    return 1 << max((variable.upper - variable.lower).bit_length() - 10, 0) if variable.follows else 1
 
 
 def _row_unit(row: Row, columns: Sequence[int]) -> int:
@@ -114,6 +116,8 @@ def set_parameters(highs: Any, parameters: Mapping[str, Any]) -> None:
     import highspy
 
     for name, value in parameters.items():
+        if name in UNSOUND:
+            raise InputError(f"parameter {name} = {value!r}: with it HiGHS calls solvable problems infeasible")
         if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
             raise InputError(f"parameter {name} = {value!r}: HiGHS has no such option or does not take the value")
 
@@ -199,6 +203,8 @@ def solve_highs(
             break
     if status == statuses.kInfeasible:
         return Found(None, None, infeasible=True)
+    if status == statuses.kNotset and search.stopped():
+        return Found(None, None)
     if status in (statuses.kSolveError, statuses.kNotset):
         raise RuntimeError(f"HiGHS fails: {highs.modelStatusToString(status)}")
     bound = proven_bound(linear, info.mip_dual_bound)

@@ -125,7 +125,7 @@ class PyomoLibrary(Library):
             return False, None, False
         with _own_output():
             finished = search.run(run, lambda: None)
-        if not finished:
+        if not finished or not answers:
             return False, None, False
         results = answers[0]
         if results.solver.termination_condition == pyo.TerminationCondition.infeasible:
@@ -135,6 +135,8 @@ class PyomoLibrary(Library):
         if bound is not None and isfinite(bound):
             proven = ceil((bound - TOLERANCE - ROUNDING * abs(bound)) * unit)
         if len(results.solution):
+            # A solution found before the time was up is loaded all the same; Pyomo would warn of it.
+            results.solver.status = pyo.SolverStatus.ok
             model.solutions.load_from(results)
         return bool(len(results.solution)), proven, False
 

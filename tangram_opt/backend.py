@@ -55,7 +55,8 @@ class SolveOptions:
     on_progress : callable or None
         Called with :class:`Progress` from time to time.
     formulation : str
-        One of those that :meth:`Backend.formulations` names; ``auto`` takes the first.
+        One of those that :meth:`Backend.formulations` names; ``auto`` takes the first, or a better one where a
+        problem falls into parts.
     parameters : mapping of str to value
         Parameters of the underlying library, by its own names.
     on_model : callable or None

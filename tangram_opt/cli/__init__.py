@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import TextIO
@@ -27,6 +28,11 @@ def main() -> None:
     # What could not be written has been reported; Python would try once more at exit, and change the exit code.
     with suppress(OSError):
         sys.stdout.close()
+    if any(thread.daemon and thread.is_alive() for thread in threading.enumerate()):
+        # A solver that did not stop was left behind: it would crash while the interpreter is taken down around it.
+        with suppress(OSError):
+            sys.stderr.flush()
+        os._exit(code)
     sys.exit(code)
 
 

@@ -51,7 +51,10 @@ def pair_closures(bandwidths: IntArray, limit: Fraction, together: BoolArray) ->
     alive = _without_faster_strangers(bandwidths, tops, together)
     closures: dict[Pair, int] = {}
     known: dict[bytes, int | None] = {}
-    firsts, seconds = np.nonzero(np.triu(alive, 1))
+    # Where neither has a faster link than the one they share allows, nobody is asked for.
+    others = np.where(np.eye(len(bandwidths), dtype=bool), -1, bandwidths).max(axis=1, initial=-1)
+    asking = others[:, None] > tops
+    firsts, seconds = np.nonzero(np.triu(alive & (asking | asking.T), 1))
     # Fast pairs have small sets, which larger ones then run into.
     slower = np.minimum(bandwidths[firsts, seconds], bandwidths[seconds, firsts])
     for position in np.argsort(-slower, kind="stable"):

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
+from math import gcd
+
+import numpy as np
 
 from tangram_opt.islands.blocks import Block, bounds
 from tangram_opt.islands.likeness import Limits
@@ -77,28 +80,33 @@ def along_a_line(blocks: Sequence[Block], limits: Limits) -> list[list[Block]] |
         return None
     (a,) = decide
     order = sorted(blocks, key=lambda block: block.low[a])
-    gpus = list(accumulate((block.gpus for block in order), initial=0))
-    flops = list(accumulate((block.flops_per_s for block in order), initial=0))
-
-    def lost_in(begin: int, end: int) -> int:
-        return flops[end] - flops[begin] - order[begin].low[0] * (gpus[end] - gpus[begin])
-
-    first = 0
+    # Exact integers: in units of what all have in common, and of any size where 64 bits do not hold them.
+    unit = gcd(*(block.flops_per_s for block in order), *(block.low[0] for block in order))
+    kind = np.int64 if sum(block.flops_per_s for block in order) // unit < 1 << 60 else object
+    gpus = np.array([0, *accumulate(block.gpus for block in order)], dtype=kind)
+    flops = np.array([0, *accumulate(block.flops_per_s // unit for block in order)], dtype=kind)
+    least = np.array([block.low[0] // unit for block in order], dtype=kind)
     # For each number of blocks from the left: islands, compute lost, and where the last island begins.
-    best = [(0, 0, 0)]
+    fewest, lost, begins = [0], np.zeros(len(order) + 1, dtype=kind), [0]
+    first = 0
     for end, block in enumerate(order, start=1):
         while block.high[a] > limits[a] * order[first].low[a]:
             first += 1
         after = first + 1
-        while after < end and best[after][0] == best[first][0]:
+        while after < end and fewest[after] == fewest[first]:
             after += 1
-        lost, begin = min((best[begin][1] + lost_in(begin, end), begin) for begin in range(first, after))
-        best.append((best[first][0] + 1, lost, begin))
+        losses = (
+            lost[first:after] + (flops[end] - flops[first:after]) - least[first:after] * (gpus[end] - gpus[first:after])
+        )
+        best = int(losses.argmin())
+        lost[end] = losses[best]
+        fewest.append(fewest[first] + 1)
+        begins.append(first + best)
     islands = []
     end = len(order)
     while end:
-        islands.append(order[best[end][2] : end])
-        end = best[end][2]
+        islands.append(order[begins[end] : end])
+        end = begins[end]
     return islands[::-1]
 
 

@@ -11,18 +11,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Final
 
-import networkx as nx
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from tangram_opt.data.island import IslandsProblem
-from tangram_opt.islands.bandwidths import FASTEST, IntArray
+from tangram_opt.errors import InputError
+from tangram_opt.islands.bandwidths import IntArray
 from tangram_opt.islands.blocks import Block, merge_twins, single
 from tangram_opt.islands.closure import BoolArray, Pair, bits, pair_closures
 from tangram_opt.islands.evaluation import PartitionValue
 from tangram_opt.islands.likeness import Limits, alike, ratio_limits
 from tangram_opt.islands.network import links_of
 
+MOST_BLOCKS: Final = 4_000
+"""All pairs of so many take about a gigabyte."""
 Groups = tuple[tuple[int, ...], ...]
 """Islands of a part, by the indices of its blocks."""
 
@@ -147,20 +151,22 @@ def open_part(blocks: Sequence[Block], bandwidths: IntArray, limit: Fraction, li
     -------
     Part
         With the pairs that may be together, and their smallest sets. It need not be connected.
+
+    Raises
+    ------
+    InputError
+        There are too many blocks to write down all pairs of them.
     """
+    if len(blocks) > MOST_BLOCKS:
+        raise InputError(
+            f"{len(blocks)} blocks of nodes that differ in figures or links, and no structure of the network that "
+            f"separates them: expected at most {MOST_BLOCKS}"
+        )
     order = sorted(range(len(blocks)), key=lambda i: (blocks[i].low[0], blocks[i].nodes))
     blocks = tuple(blocks[i] for i in order)
     bandwidths = bandwidths[np.ix_(order, order)]
     together = _alike(blocks, limits) & (bandwidths > 0) & (bandwidths.T > 0)
     return Part(blocks, bandwidths, limit, *pair_closures(bandwidths, limit, together))
-
-
-def flat_part(blocks: Sequence[Block], bandwidth: int, limits: Limits) -> Part:
-    """Make a part of blocks with equally fast links, which have no smallest sets but the pairs themselves."""
-    blocks = tuple(sorted(blocks, key=lambda block: (block.low[0], block.nodes)))
-    bandwidths = np.full((len(blocks), len(blocks)), bandwidth, dtype=np.int64)
-    np.fill_diagonal(bandwidths, FASTEST)
-    return Part(blocks, bandwidths, Fraction(1), _alike(blocks, limits), {})
 
 
 def whole_part(problem: IslandsProblem) -> Part:
@@ -196,10 +202,11 @@ def components(part: Part) -> tuple[Part, ...]:
         By their first block; blocks keep their order. Smallest sets lie within components, as the pairs in them may
         be together.
     """
-    graph = nx.from_numpy_array(part.together)
-    found = sorted((sorted(each) for each in nx.connected_components(graph)), key=lambda blocks: blocks[0])
-    if len(found) == 1:
+    count, labels = connected_components(part.together, directed=False)
+    if count == 1:
         return (part,)
+    # Labels are given out by the first block.
+    found = [np.flatnonzero(labels == label).tolist() for label in range(count)]
     place = {block: (number, at) for number, blocks in enumerate(found) for at, block in enumerate(blocks)}
     renamed: dict[int, int] = {}
     closures: list[dict[Pair, int]] = [{} for _ in found]

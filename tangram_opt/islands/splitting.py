@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tangram_opt.data.island import IslandsProblem
@@ -10,7 +10,7 @@ from tangram_opt.islands.blocks import Block, join
 from tangram_opt.islands.flat import along_a_line, apart, binding
 from tangram_opt.islands.likeness import Limits, ratio_limits
 from tangram_opt.islands.network import MatrixLinks, TierLinks, links_of
-from tangram_opt.islands.parts import Part, components, flat_part, open_part, whole_part
+from tangram_opt.islands.parts import Part, components, open_part, whole_part
 from tangram_opt.islands.tiers import bandwidths_between, families
 
 Settled = tuple[Block, ...]
@@ -60,21 +60,19 @@ def split(problem: IslandsProblem) -> Split:
 def _of_tiers(problem: IslandsProblem, links: TierLinks) -> Iterator[Settled | Part]:
     limits = ratio_limits(problem.tolerances)
     for family in families(problem.cluster.nodes, links, limits):
-        if family.outer < family.inner:
-            yield from _components(open_part(family.blocks, bandwidths_between(family, links), links.limit, limits))
-        elif links.bandwidths[family.outer] == 0:
+        if links.bandwidths[family.outer] == 0:
             yield from ((block,) for block in family.blocks)
-        else:
-            yield from _flat(family.blocks, links.bandwidths[family.outer], limits)
+            continue
+        for piece in apart(family.blocks, limits) if family.free(links) else [family.blocks]:
+            islands = None if family.outer < family.inner else _along_a_line(piece, limits)
+            if islands is None:
+                yield from _components(open_part(piece, bandwidths_between(piece, links), links.limit, limits))
+            else:
+                yield tuple(join(island, links.bandwidths[family.outer]) for island in islands)
 
 
-def _flat(blocks: tuple[Block, ...], bandwidth: int, limits: Limits) -> Iterator[Settled | Part]:
-    for piece in apart(blocks, limits):
-        islands = along_a_line(piece, limits) if binding(piece, limits) else [piece]
-        if islands is None:
-            yield from _components(flat_part(piece, bandwidth, limits))
-        else:
-            yield tuple(join(island, bandwidth) for island in islands)
+def _along_a_line(blocks: Sequence[Block], limits: Limits) -> list[list[Block]] | None:
+    return along_a_line(blocks, limits) if binding(blocks, limits) else [list(blocks)]
 
 
 def _components(part: Part) -> Iterator[Settled | Part]:

@@ -44,6 +44,10 @@ class Family:
     outer: int
     inner: int
 
+    def free(self, links: TierLinks) -> bool:
+        """Whether the network asks for nobody: even the slowest links between blocks allow the fastest."""
+        return links.whole_tier(self.outer) > self.inner
+
 
 def families(nodes: Sequence[Node], links: TierLinks, limits: Limits) -> Iterator[Family]:
     """Split a cluster into independent families of blocks.
@@ -83,14 +87,13 @@ def families(nodes: Sequence[Node], links: TierLinks, limits: Limits) -> Iterato
             yield Family(tuple(blocks), outer, inner)
 
 
-def bandwidths_between(family: Family, links: TierLinks) -> IntArray:
-    """Links between the blocks of a family, ``FASTEST`` on the diagonal."""
-    firsts = [block.nodes[0] for block in family.blocks]
-    shared = np.zeros((len(firsts), len(firsts)), dtype=np.intp)
-    for tier in range(family.outer + 1, family.inner + 1):
-        units = links.places[tier, firsts]
+def bandwidths_between(blocks: Sequence[Block], links: TierLinks) -> IntArray:
+    """Links between blocks, ``FASTEST`` on the diagonal."""
+    firsts = [block.nodes[0] for block in blocks]
+    shared = np.zeros((len(firsts), len(firsts)), dtype=np.int8)
+    for units in links.places[1:, firsts]:
         shared += units[:, None] == units[None, :]
-    bandwidths = np.array(links.bandwidths[family.outer :], dtype=np.int64)[shared]
+    bandwidths = np.array(links.bandwidths, dtype=np.int64)[shared]
     np.fill_diagonal(bandwidths, FASTEST)
     return bandwidths
 

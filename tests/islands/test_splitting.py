@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from islands_oracle import best_value, indices, obeys, set_partitions, value
@@ -11,7 +12,8 @@ from islands_strategies import hard_problems, problems
 
 from tangram_opt.data.cluster import Cluster, Gpu, MatrixNetwork, Node, TierNetwork
 from tangram_opt.data.island import IslandsProblem, Tolerances
-from tangram_opt.islands import check, evaluate, split
+from tangram_opt.errors import InputError
+from tangram_opt.islands import check, evaluate, parts, split
 from tangram_opt.islands.agglomerative import agglomerate_part
 from tangram_opt.islands.answer import partition_of
 from tangram_opt.islands.parts import Groups, Part, whole_part
@@ -42,7 +44,7 @@ def solved(problem: IslandsProblem) -> list[list[int]]:
     return islands
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.one_of(problems(most=7), hard_problems(most=7)))
 def test_the_best_partition_of_the_components_is_the_best_of_all(problem: IslandsProblem) -> None:
     partition = partition_of(problem, solved(problem))
@@ -51,7 +53,7 @@ def test_the_best_partition_of_the_components_is_the_best_of_all(problem: Island
     assert evaluate(problem, partition).costs == value(problem, indices(problem, partition)) == best_value(problem)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(problems(most=9))
 def test_tiers_and_their_matrix_have_equally_good_partitions(problem: IslandsProblem) -> None:
     flat = as_matrix(problem)
@@ -136,3 +138,11 @@ def test_units_that_are_not_alike_are_split_on_their_own() -> None:
     assert sizes == sorted(4 * [15, 10, 4, 1])
     flat = replace(problem, tolerances=Tolerances(fast_link_bytes_per_s=1))
     assert sorted(len(i.nodes) for c in split(flat).settled for i in c) == [4, 4 * 14, 4 * 15]
+
+
+def test_more_blocks_than_pairs_can_be_written_down_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "MOST_BLOCKS", 2)
+    matrix = MatrixNetwork(((0, 5, 6), (5, 0, 6), (6, 6, 0)))
+    problem = IslandsProblem("p", Cluster("c", tuple(node(name) for name in "abc"), matrix))
+    with pytest.raises(InputError, match=r"3 blocks of nodes .* expected at most 2"):
+        split(problem)
