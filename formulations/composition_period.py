@@ -50,6 +50,7 @@ class PeriodRows:
 
     def __init__(self, model: LinearModel, data: CompositionData, starts: Mapping[str, Sequence[Use]]) -> None:
         self.model = model
+        model.presolve = False
         self.excess = {p.name: data.potential(p) for p in data.placements}
         self.least = min((head for head, _, _ in self.excess.values()), default=0)
         self.starts = starts

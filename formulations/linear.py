@@ -67,10 +67,14 @@ class LinearModel:
         Part of the objective.
     tight : bool
         Whether the linear relaxation is close to the integers, and solvers that can do without it should not.
+    presolve : bool
+        Whether CP-SAT may presolve it: its version 9.15 loses solutions of models whose maxima follow one another with
+        coefficients of about 10^9 and more.
     """
 
     constant: int = 0
     tight: bool = False
+    presolve: bool = True
     variables: list[Variable] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
 

@@ -51,8 +51,8 @@ def cpsat_model(linear: LinearModel) -> tuple[Any, list[Any]]:
 
 
 def integer_bound(bound: float) -> int:
-    """Lower bound of an integer objective: what is above an integer by more than a rounding error proves the next."""
-    return ceil(bound - 1e-6)
+    """Lower bound of an integer objective: what is above an integer by more than rounding errors proves the next."""
+    return ceil(bound - 1e-6 - abs(bound) * 2.0**-50)
 
 
 def solve_cpsat(
@@ -92,6 +92,7 @@ def solve_cpsat(
             model.add_hint(variable, value)
 
     solver = cp_model.CpSolver()
+    solver.parameters.cp_model_presolve = linear.presolve
     if linear.tight:
         _lean_on_relaxation(solver.parameters)
     status = run_cpsat(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Final, Generic, TypeVar
 
@@ -129,21 +129,28 @@ class Search(Generic[ProblemT, SolutionT]):
         bool
             Whether it has come to its end. If not, it was left behind.
         """
-        thread = Thread(target=lambda: self.listen(solve, stop), daemon=True)
-        thread.start()
-        deadline = None if self.left_s is None else monotonic() + self.left_s + GRACE_S / 2
+        # An event, as a join that is interrupted takes the thread for one that has ended (CPython 3.11).
+        ended = Event()
+
+        def work() -> None:
+            try:
+                self.listen(solve, stop)
+            finally:
+                ended.set()
+
+        Thread(target=work, daemon=True).start()
         try:
-            thread.join(None if deadline is None else max(deadline - monotonic(), 0))
+            ended.wait(None if self.left_s is None else self.left_s + GRACE_S / 2)
         except KeyboardInterrupt:
             self.interrupted = True
-        if thread.is_alive():
+        if not ended.is_set():
             stop()
-            thread.join(GRACE_S)
+            ended.wait(GRACE_S)
         if isinstance(self._fault, KeyboardInterrupt):
             self.interrupted = True
         elif self._fault is not None:
             raise self._fault
-        return not thread.is_alive()
+        return ended.is_set()
 
     def _report(self) -> None:
         if self.options.on_progress is not None:

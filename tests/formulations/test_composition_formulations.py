@@ -58,6 +58,24 @@ def test_the_sweep_equals_brute_force_by_the_period(solver):
     holds()
 
 
+@pytest.mark.parametrize("solver", [CpSat(), HighsSolver()], ids=lambda solver: solver.name)
+def test_long_times_by_the_period_are_never_answered_wrongly(solver):
+    """A second for an atom and more: with such coefficients presolve and tolerances of solvers lose solutions."""
+
+    @settings(max_examples=60, deadline=None)
+    @given(problems(objective="period"), st.sampled_from([10**8, 10**9, 10**10, 10**11]))
+    def holds(problem, factor):
+        scaled = stretched(problem, factor)
+        optimum = brute_force(scaled)
+        result = solver.solve(scaled, SolveOptions())
+        assert (optimum is None) == (result.outcome is Outcome.INFEASIBLE)
+        if optimum is not None:
+            assert result.bound is None or result.bound <= optimum
+            assert result.objective is None or result.objective >= optimum
+
+    holds()
+
+
 def test_only_a_sequence_of_models_minimises_the_period():
     problem = replace(load_composition_problem(INSTANCES / "paper-c1-8t4-8v100-gpt3-6.7b.json"), objective="period")
     assert CpSat().formulations(problem) == HighsSolver().formulations(problem) == ("sweep",)
