@@ -21,13 +21,19 @@ def main() -> None:
         # Not at the top: every worker process imports the module of the program it was started from, and needs no
         # commands. Their import takes long enough to be interrupted.
         from tangram_opt.cli.app import run
+        from tangram_opt.cli.output import answer_to
     except KeyboardInterrupt:
         sys.stderr.write("error: interrupted\n")
         sys.exit(130)
+    # Pyomo takes the descriptor of `sys.stdout` while it solves, and keeps it where it is left behind: answers have one
+    # of their own.
+    answer = open(os.dup(sys.stdout.fileno()), "w", encoding=sys.stdout.encoding, errors="replace")  # noqa: SIM115
+    answer_to(answer)
     code = run(sys.argv[1:])
     # What could not be written has been reported; Python would try once more at exit, and change the exit code.
-    with suppress(OSError):
-        sys.stdout.close()
+    for stream in (answer, sys.stdout):
+        with suppress(OSError):
+            stream.close()
     if any(thread.daemon and thread.is_alive() for thread in threading.enumerate()):
         # A solver that did not stop was left behind: it would crash while the interpreter is taken down around it.
         with suppress(OSError):

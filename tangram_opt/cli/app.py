@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from tangram_opt import __version__
 from tangram_opt.cli import check, compare, export, islands, plan, schema, sensitivity, show, simulate, solve, solvers
-from tangram_opt.cli.output import print_json
+from tangram_opt.cli.output import answer_stream, print_json
 from tangram_opt.errors import NoPlanError, TangramError
 
 ANSWER_IS_NO = 1
@@ -77,6 +77,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     try:
         code = _invoke(arguments)
+        answer_stream().flush()
         sys.stdout.flush()
     except NoPlanError as error:
         return _fail(str(error), ANSWER_IS_NO)  # A no is an answer: its command has printed it.
@@ -86,7 +87,8 @@ def run(arguments: Sequence[str]) -> int:
         message, code = _describe_usage(error), BAD_INPUT
     except BrokenPipeError:
         # Python flushes standard output once more at exit: let that go nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        for stream in (answer_stream(), sys.stdout):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return PIPE_CLOSED
     except (KeyboardInterrupt, typer.Abort):
         message, code = "interrupted", INTERRUPTED
@@ -102,7 +104,7 @@ def run(arguments: Sequence[str]) -> int:
     if "--json" in arguments:
         with suppress(OSError):
             print_json({"error": _sentence(message)})
-            sys.stdout.flush()
+            answer_stream().flush()
     return _fail(message, code)
 
 

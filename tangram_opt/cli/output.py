@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 
@@ -16,21 +16,34 @@ from tangram_opt.errors import InputError
 
 PIPED_WIDTH = 120
 
+_answer_stream: TextIO | None = None
+
+
+def answer_to(stream: TextIO) -> None:
+    """Write answers to a stream from now on, whatever takes the place of ``sys.stdout``: Pyomo does while it solves."""
+    global _answer_stream
+    _answer_stream = stream
+
+
+def answer_stream() -> TextIO:
+    """Where answers go."""
+    return _answer_stream or sys.stdout
+
 
 def stdout_console() -> Console:
     """Make the console for answers; a pipe or a file gets wide lines, as nothing there needs to fit a window."""
-    return _console(sys.stdout.isatty(), stderr=False)
+    return _console(answer_stream())
 
 
 def stderr_console() -> Console:
     """Make the console for progress."""
-    return _console(sys.stderr.isatty(), stderr=True)
+    return _console(sys.stderr)
 
 
-def _console(terminal: bool, *, stderr: bool) -> Console:
-    width = None if terminal or "COLUMNS" in os.environ else PIPED_WIDTH
+def _console(stream: TextIO) -> Console:
+    width = None if stream.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
     # Names come from the user's files: brackets and colons in them are not markup.
-    return _Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+    return _Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
 
 
 class _Console(Console):
@@ -41,7 +54,7 @@ class _Console(Console):
 
 def print_json(answer: dict[str, Any]) -> None:
     """Print one JSON object on standard output."""
-    sys.stdout.write(json.dumps(answer, indent=2, allow_nan=False) + "\n")
+    answer_stream().write(json.dumps(answer, indent=2, allow_nan=False) + "\n")
 
 
 def as_document(value: Any) -> Any:
