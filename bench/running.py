@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """State what a measurement of solvers can be told."""
     parser.add_argument("--full", action="store_true", help="all instances and seeds; hours instead of minutes")
     parser.add_argument("--time-limit", metavar="S", type=float, help="for each run")
+    parser.add_argument("--seeds", metavar="N", type=int, choices=(1, 2, 3), help="how many; 3 with --full, else 1")
     parser.add_argument("--workers", metavar="N", type=int, default=1, help="runs at a time")
     parser.add_argument("--solvers", metavar="A,B,...", help="all unless given")
     parser.add_argument("--instances", metavar="PREFIX", default="", help="only those whose names begin so")
@@ -31,9 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def limit_and_seeds(arguments: argparse.Namespace) -> tuple[float, tuple[int, ...]]:
     """Time limit of a run, and seeds."""
-    if arguments.full:
-        return arguments.time_limit or FULL_LIMIT_S, SEEDS
-    return arguments.time_limit or QUICK_LIMIT_S, SEEDS[:1]
+    limit_s, seeds = (FULL_LIMIT_S, len(SEEDS)) if arguments.full else (QUICK_LIMIT_S, 1)
+    return arguments.time_limit or limit_s, SEEDS[: arguments.seeds or seeds]
 
 
 def measure(paths: Sequence[Path], arguments: argparse.Namespace) -> list[Measured]:
