@@ -13,7 +13,7 @@ from tangram_opt.pipeline import run as run_pipeline
 from tangram_opt.result import Outcome, Result
 from tangram_opt.solvers import solve
 
-LIMIT_S = 20.0
+LIMIT_S = 5.0
 
 
 def pipeline_of(problem: CompositionProblem, composition: Composition) -> Pipeline:

@@ -6,7 +6,7 @@ the re-evaluated objective.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from formulations.composition_solvers import CompositionSearch, CompositionSolve
 from formulations.export import write_cpsat
 from formulations.islands_solvers import IslandsSolver
 from formulations.library import Formulated, LibraryBackend, LinearLibrary, open_model
-from formulations.linear_cpsat import integer_bound, run_cpsat, solve_cpsat
+from formulations.linear_cpsat import integer_bound, run_cpsat, set_parameters, solve_cpsat
 from formulations.search import Found, Search
 from tangram_opt.backend import Problem
 from tangram_opt.data.composition import Composition
@@ -28,6 +28,12 @@ class CpSatLibrary(LinearLibrary):
 
     name = "cpsat"
     library = "ortools"
+
+    def check_parameters(self, parameters: Mapping[str, Any]) -> None:
+        """Refuse parameters that CP-SAT does not take."""
+        from ortools.sat.python import cp_model
+
+        set_parameters(cp_model.CpSolver().parameters, parameters)
 
     def solve_linear(
         self,

@@ -10,7 +10,7 @@ from formulations.composition_solvers import CompositionSolver
 from formulations.export import write_highs
 from formulations.islands_solvers import IslandsSolver
 from formulations.library import Formulated, LibraryBackend, LinearLibrary, open_model
-from formulations.linear_highs import STRONG, solve_highs
+from formulations.linear_highs import STRONG, set_parameters, silent_highs, solve_highs
 from formulations.search import Found, Search
 from tangram_opt.backend import Problem
 
@@ -20,6 +20,10 @@ class HighsLibrary(LinearLibrary):
 
     name = "highs"
     library = "highspy"
+
+    def check_parameters(self, parameters: Mapping[str, Any]) -> None:
+        """Refuse parameters that HiGHS does not take."""
+        set_parameters(silent_highs(), parameters)
 
     def solve_linear(
         self,

@@ -82,6 +82,7 @@ class IslandsSolver(LinearLibrary):
         InputError
             The formulation is unknown or not exact for the problem, a parameter is wrong, or numbers are too large.
         """
+        self.check_parameters(options.parameters)
         if options.formulation not in ("auto", *self.formulation_names):
             known = ", ".join(("auto", *self.formulation_names))
             raise InputError(f"formulation: {options.formulation!r}, expected one of {known}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any, Protocol
@@ -36,6 +36,10 @@ class Library:
     def missing(self) -> str | None:
         """Name the library where it is not installed."""
         return None if find_spec(self.library) else self.library
+
+    def check_parameters(self, parameters: Mapping[str, Any]) -> None:
+        """Refuse parameters that the library does not take, also where a problem needs no solve."""
+        raise NotImplementedError
 
 
 class Formulated(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Any, Final
 
@@ -184,7 +184,12 @@ def _set_parameters(parameters: Any, search: Search[Any, Any]) -> None:
     parameters.catch_sigint_signal = False  # Ctrl-C stops the search, see Search.run
     if search.left_s is not None:
         parameters.max_time_in_seconds = search.left_s
-    for name, value in options.parameters.items():
+    set_parameters(parameters, options.parameters)
+
+
+def set_parameters(parameters: Any, given: Mapping[str, Any]) -> None:
+    """Set parameters of CP-SAT; one that it does not have, or does not take, is an InputError."""
+    for name, value in given.items():
         try:
             setattr(parameters, name, value)
         except (AttributeError, TypeError, ValueError) as error:

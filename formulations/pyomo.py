@@ -140,8 +140,13 @@ class PyomoLibrary(Library):
             model.solutions.load_from(results)
         return bool(len(results.solution)), proven, False
 
+    def check_parameters(self, parameters: Mapping[str, Any]) -> None:
+        """Refuse what HiGHS does not know, as Pyomo ignores it. Solvers that are programs refuse it themselves."""
+        if self.solver in ("highs", "appsi_highs"):
+            set_parameters(silent_highs(), parameters)
+
     def _options(self, search: Search[Any, Any]) -> dict[str, Any]:
-        _check_parameters(self.solver, search.options.parameters)
+        self.check_parameters(search.options.parameters)
         options = dict(PROVING.get(self.solver, {}))
         for names, value in ((THREADS, search.options.threads), (SEED, search.options.seed)):
             if self.solver in names:
@@ -203,12 +208,6 @@ class PyomoSolver(PyomoLibrary, LibraryBackend):
         self.summary = f"Pyomo with {solver} (MILP) on models of islands and of compositions, proves its answers"
         self.composition = PyomoComposition(solver)
         self.islands = PyomoIslands(solver)
-
-
-def _check_parameters(solver: str, parameters: Mapping[str, Any]) -> None:
-    """Refuse what HiGHS does not know, as Pyomo ignores it. Solvers that are programs refuse it themselves."""
-    if solver in ("highs", "appsi_highs"):
-        set_parameters(silent_highs(), parameters)
 
 
 @contextmanager
