@@ -24,7 +24,9 @@ def run(arguments: argparse.Namespace) -> None:
     ]
     rows = measure(paths, arguments)
     limit_s, seeds = limit_and_seeds(arguments)
-    composition_report.write("composition" if arguments.full else "composition-quick", rows, limit_s, len(seeds))
+    name = "composition" if arguments.full else "composition-quick"
+    part = f"-{arguments.instances.rstrip('-')}" if arguments.instances else ""
+    composition_report.write(f"{name}{part}", rows, limit_s, len(seeds))
 
 
 def _is_quick(name: str) -> bool:
