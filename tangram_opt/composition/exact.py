@@ -306,7 +306,7 @@ def quick_bound_ns(problem: CompositionProblem) -> int:
         return IMPOSSIBLE
     root = search.open[0]
     relaxed = search.way(search.table, root.theta_high).relax(root.price_ns)
-    return max(search.with_sum(root, relaxed.bound_ns).bound_ns, root.bound_ns)
+    return min(search.with_sum(root, relaxed.bound_ns).bound_ns, IMPOSSIBLE)
 
 
 def least_threshold(table: OptionTable, cost: Ints) -> int | None:

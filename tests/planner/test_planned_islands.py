@@ -19,7 +19,7 @@ PLANNING = Path(__file__).parents[2] / "instances" / "planning"
 
 
 def islands_of(problem: PlanningProblem) -> dict[str, int]:
-    groups, _ = find_islands(problem, time_limit_s=None, threads=1, seed=0)
+    groups, _, _ = find_islands(problem, time_limit_s=None, threads=1, seed=0)
     return {group.island.name: group.count for group in groups}
 
 
