@@ -13,7 +13,7 @@ import numpy as np
 
 from bench.regret import LIMIT_S, pipeline_of, regrets, summary
 from bench.report import ROOT, Row, table, write_csv, write_markdown
-from tangram_opt.composition.objective import closed_form_ns
+from tangram_opt.composition.objective import closed_form_of_ns
 from tangram_opt.data.schedule import ScheduleProblem, SplitStage
 from tangram_opt.documents import load_composition, load_composition_problem
 from tangram_opt.pipeline import Pipeline, makespans, period_form_ns, standard_depths, upper_bound_ns
@@ -153,7 +153,7 @@ def _errors(name: str, family: Family) -> tuple[Row, Row]:
     for _ in range(PIPELINES):
         pipeline = family.draw(rng)
         makespan = run_pipeline(pipeline).makespan_ns
-        closed.append(_closed(pipeline) / makespan - 1)
+        closed.append(closed_form_of_ns(pipeline) / makespan - 1)
         period.append(float(period_form_ns(pipeline) / makespan) - 1)
     return _summary(name, "closed", closed), _summary("", "period", period)
 
@@ -185,7 +185,7 @@ def _library() -> Iterator[Row]:
             "stages": pipeline.stages,
             "micro-batches": pipeline.micro_batches,
             "simulated s": f"{makespan / 1e9:.6g}",
-            "closed form": _signed(_closed(pipeline) / makespan - 1),
+            "closed form": _signed(closed_form_of_ns(pipeline) / makespan - 1),
             "period form": _signed(float(period_form_ns(pipeline) / makespan) - 1),
             "upper bound": _signed(upper / makespan - 1),
             "simulated, warm-up doubled": _signed(run_pipeline(deep).makespan_ns / makespan - 1),
@@ -212,10 +212,6 @@ def _searched(shape: tuple[int, int], memory: float, barrier: bool) -> Row:
 
 def _unbalanced(rng: Random, p: int, n: int) -> Pipeline:
     return Pipeline(*(tuple(rng.randint(1, 100) for _ in range(count)) for count in (p, p, p - 1, p)), micro_batches=n)
-
-
-def _closed(pipeline: Pipeline) -> int:
-    return closed_form_ns(pipeline.micro_batches, pipeline.times_ns, pipeline.transfer_ns, pipeline.sync_ns)
 
 
 def _percent(share: float) -> str:

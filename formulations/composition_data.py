@@ -16,7 +16,7 @@ from itertools import groupby
 from operator import le
 
 from tangram_opt.composition import depth_limit, evaluate
-from tangram_opt.composition.objective import has_transfers, own_slowest_ns, whole_period_ns
+from tangram_opt.composition.objective import is_by_period, own_slowest_ns, whole_period_ns
 from tangram_opt.composition.potentials import potential
 from tangram_opt.data.composition import Composition, CompositionProblem, SignatureRun
 
@@ -213,7 +213,7 @@ def composition_data(problem: CompositionProblem) -> CompositionData:
     runs = merged_runs(problem.atoms)
     counts = tuple(min(island.count, problem.length) for island in problem.islands)
     most_stages = _most_stages(problem, counts)
-    by_period = problem.objective == "period" and has_transfers(problem)
+    by_period = is_by_period(problem)
     slices: dict[tuple[SignatureRun, ...], int] = {}
     placed: list[Placement] = []
     for index, option in enumerate(problem.options):

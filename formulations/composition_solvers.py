@@ -86,14 +86,12 @@ class CompositionSolver(LinearLibrary):
             raise RuntimeError(f"{self.name} on {problem.name!r}: called infeasible, but there is a solution")
         if infeasible and options.on_model is None:
             log.append(why_infeasible(problem, search.stopped))
-        interrupted = search.interrupted or options.time_limit_s is None
-        unproved = StopReason.INTERRUPTED if interrupted else StopReason.TIME_LIMIT
         return answer(
             problem,
             search.best,
             bound=None if infeasible else search.bound,
             claimed=search.objective,
-            stop_reason=StopReason.PROVED if infeasible else unproved,
+            stop_reason=StopReason.PROVED if infeasible else search.why_unproved,
             wall_s=search.elapsed_s,
             solver=self.name,
             solver_version=self.version(),

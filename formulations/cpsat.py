@@ -17,7 +17,7 @@ from formulations.composition_solvers import CompositionSearch, CompositionSolve
 from formulations.export import write_cpsat
 from formulations.islands_solvers import IslandsSolver
 from formulations.library import Formulated, LibraryBackend, LinearLibrary, open_model
-from formulations.linear_cpsat import integer_bound, run_cpsat, set_parameters, solve_cpsat
+from formulations.linear_cpsat import integer_bound, run_cpsat, set_parameters, solve_cpsat, take_answer
 from formulations.search import Found, Search
 from tangram_opt.backend import Problem
 from tangram_opt.data.composition import Composition
@@ -77,18 +77,17 @@ class CpSatComposition(CpSatLibrary, CompositionSolver):
             search.options.on_model(flow)
         solver = cp_model.CpSolver()
 
-        def found(values: Any) -> int:
-            return search.offer(composition_arc_flow.read(problem, flow, values))
+        def read(values: Any) -> Composition:
+            return composition_arc_flow.read(problem, flow, values)
 
-        status = run_cpsat(flow.model, solver, search, found, lambda bound: search.hear(integer_bound(bound)))
-        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            objective_ns, claimed_ns = found(solver), round(solver.objective_value)
-            if status == cp_model.OPTIMAL and claimed_ns != objective_ns:
-                raise RuntimeError(
-                    f"{self.name} on {problem.name!r}: claims {claimed_ns} ns, re-evaluation gives {objective_ns} ns"
-                )
-            search.prove(integer_bound(solver.best_objective_bound))
-        return bool(status == cp_model.INFEASIBLE)
+        status = run_cpsat(
+            flow.model,
+            solver,
+            search,
+            lambda values: search.offer(read(values)),
+            lambda bound: search.hear(integer_bound(bound)),
+        )
+        return take_answer(status, solver, search, read)
 
 
 class CpSat(CpSatLibrary, LibraryBackend):

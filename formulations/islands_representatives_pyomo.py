@@ -12,6 +12,7 @@ from typing import Any
 
 from formulations.islands_levels import Target
 from formulations.islands_representatives import cliques, implications, reasons
+from formulations.islands_target_pyomo import add_target
 from tangram_opt.islands.parts import Groups, Part
 
 
@@ -59,15 +60,10 @@ def build(part: Part, target: Target, unit_flops_per_s: int) -> Any:
     # Variables
     m.x = pyo.Var(m.In, domain=pyo.Binary)
 
-    # Objective
+    # Objective, and limits of the levels before
     islands = sum(m.x[r, r] for r in m.B)
     lost = sum(part.lost_with(r, u) / unit_flops_per_s * m.x[u, r] for u, r in m.In)
-    if target.most_islands is None:
-        m.fewest = pyo.Objective(expr=islands)
-    elif target.most_lost_flops_per_s is None:
-        m.least_lost = pyo.Objective(expr=lost)
-    else:
-        m.nothing = pyo.Objective(expr=0)
+    add_target(m, target, islands, lost, unit_flops_per_s)
 
     # Constraints
     @m.Constraint(m.B)
@@ -86,10 +82,6 @@ def build(part: Part, target: Target, unit_flops_per_s: int) -> Any:
     def joined(m: Any, r: int, u: int, v: int, w: int) -> Any:
         return m.x[u, r] + m.x[v, r] <= m.x[r, r] + m.x[w, r]
 
-    if target.most_islands is not None:
-        m.islands = pyo.Constraint(expr=islands <= target.most_islands)
-    if target.most_lost_flops_per_s is not None:
-        m.lost = pyo.Constraint(expr=(None, lost, target.most_lost_flops_per_s / unit_flops_per_s))
     return m
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from formulations.islands_levels import Target
 from formulations.islands_set_partition import lost_in
 from formulations.islands_sets import all_islands
+from formulations.islands_target_pyomo import add_target
 from tangram_opt.islands.closure import bits
 from tangram_opt.islands.parts import Groups, Part
 
@@ -51,25 +52,16 @@ def build(part: Part, target: Target, unit_flops_per_s: int) -> Any:
     # Variables
     m.y = pyo.Var(m.S, domain=pyo.Binary)
 
-    # Objective
+    # Objective, and limits of the levels before
     chosen = sum(m.y[s] for s in m.S)
     losing = sum(lost[s] * m.y[s] for s in m.S)
-    if target.most_islands is None:
-        m.fewest = pyo.Objective(expr=chosen)
-    elif target.most_lost_flops_per_s is None:
-        m.least_lost = pyo.Objective(expr=losing)
-    else:
-        m.nothing = pyo.Objective(expr=0)
+    add_target(m, target, chosen, losing, unit_flops_per_s)
 
     # Constraints
     @m.Constraint(m.B)
     def one(m: Any, u: int) -> Any:
         return sum(m.y[s] for s in m.Holding[u]) == 1
 
-    if target.most_islands is not None:
-        m.islands = pyo.Constraint(expr=chosen <= target.most_islands)
-    if target.most_lost_flops_per_s is not None:
-        m.lost = pyo.Constraint(expr=(None, losing, target.most_lost_flops_per_s / unit_flops_per_s))
     return m
 
 

@@ -96,13 +96,11 @@ class IslandsSolver(LinearLibrary):
             search.interrupted = True
         if search.infeasible and not opened:
             raise RuntimeError(f"{self.name} on {problem.name!r}: called infeasible, but single nodes are islands")
-        interrupted = search.interrupted or options.time_limit_s is None
-        unproved = StopReason.INTERRUPTED if interrupted else StopReason.TIME_LIMIT
         return answer(
             problem,
             search.best,
             bounds=(None, None, None) if search.infeasible else search.bounds,
-            stop_reason=StopReason.PROVED if search.infeasible else unproved,
+            stop_reason=StopReason.PROVED if search.infeasible else search.why_unproved,
             wall_s=search.elapsed_s,
             solver=self.name,
             solver_version=self.version(),

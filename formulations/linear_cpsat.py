@@ -165,6 +165,42 @@ def run_cpsat(
     return status if search.run(run, solver.stop_search) else cp_model.UNKNOWN
 
 
+def take_answer(status: Any, solver: Any, search: Search[Any, Any], read: Callable[[Any], Any]) -> bool:
+    """Take note of what CP-SAT found, where the objective of its model is that of the search.
+
+    Parameters
+    ----------
+    status : CpSolverStatus
+        Of the solve.
+    solver : CpSolver
+        With the solution.
+    search : Search
+        Gets solution and bound.
+    read : callable
+        Reads the solution from an object with the method `value` of variables.
+
+    Returns
+    -------
+    bool
+        Whether there is proven to be no solution.
+
+    Raises
+    ------
+    RuntimeError
+        What it calls optimal is not worth what it says.
+    """
+    from ortools.sat.python import cp_model
+
+    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        objective, claimed = search.offer(read(solver)), round(solver.objective_value)
+        if status == cp_model.OPTIMAL and claimed != objective:
+            raise RuntimeError(
+                f"CP-SAT on {search.problem.name!r}: claims {claimed} ns, re-evaluation gives {objective} ns"
+            )
+        search.prove(integer_bound(solver.best_objective_bound))
+    return bool(status == cp_model.INFEASIBLE)
+
+
 def _lean_on_relaxation(parameters: Any) -> None:
     """Have all constraints in the linear relaxation from the start: of a lone worker, and of one of several."""
     worker = type(parameters)()

@@ -194,7 +194,9 @@ def solve_highs(
     statuses = highspy.HighsModelStatus
     # HiGHS 1.16 presolves some infeasible models to a solution that it then finds wrong: "solve error". And some starts
     # become better solutions while it presolves: it then calls optimal what it does not have.
-    for attempt, begin in ((settings, start), (settings, None), ({**settings, "presolve": "off"}, None)):
+    attempts = [(settings, start), (settings, None), ({**settings, "presolve": "off"}, None)]
+    # Without a start the second one would be the first once more.
+    for attempt, begin in attempts if start is not None else attempts[1:]:
         highs = _run(linear, search, begin, on_values, on_bound, before, attempt)
         if highs is None:
             return Found(None, None)

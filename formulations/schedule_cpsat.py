@@ -28,11 +28,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
-from importlib.util import find_spec
 from typing import Any, Final
 
-from formulations.linear_cpsat import integer_bound, run_cpsat
+from formulations.library import Library
+from formulations.linear_cpsat import integer_bound, run_cpsat, take_answer
 from formulations.search import Search
 from tangram_opt.backend import Problem, SolveOptions
 from tangram_opt.data.schedule import ScheduleProblem, SplitSchedule, SplitStage
@@ -185,21 +184,14 @@ def _judge(problem: ScheduleProblem, schedule: SplitSchedule) -> tuple[int]:
     return (iteration_ns(problem, schedule),)
 
 
-class ScheduleSolver:
+class ScheduleSolver(Library):
     """A backend for schedule problems."""
 
-    name: Final = "cpsat-schedule"
+    name = "cpsat-schedule"
+    library = "ortools"
     summary: Final = "CP-SAT on pipelines with a split backward (zero-bubble schedules), proves its answers"
     exact: Final = True
     formulation: Final = "disjunctive"
-
-    def version(self) -> str:
-        """Version of OR-tools."""
-        return version("ortools")
-
-    def missing(self) -> str | None:
-        """Name OR-tools where it is not installed."""
-        return None if find_spec("ortools") else "ortools"
 
     def unsupported(self, problem: Problem) -> str | None:
         """Say why it cannot take a problem."""
@@ -250,11 +242,9 @@ class ScheduleSolver:
             outcome = Outcome.INFEASIBLE if infeasible else Outcome.UNKNOWN
         else:
             outcome = Outcome.OPTIMAL if proven else Outcome.FEASIBLE
-        interrupted = search.interrupted or search.options.time_limit_s is None
-        unproved = StopReason.INTERRUPTED if interrupted else StopReason.TIME_LIMIT
         return Result(
             outcome=outcome,
-            stop_reason=StopReason.PROVED if proven or infeasible else unproved,
+            stop_reason=StopReason.PROVED if proven or infeasible else search.why_unproved,
             objective=search.objective,
             bound=None if infeasible else search.bound,
             wall_s=search.elapsed_s,
@@ -287,14 +277,10 @@ def _search(problem: ScheduleProblem, search: ScheduleSearch) -> bool:
         lambda values: search.offer(_read(built, problem, values)),
         lambda bound: search.hear(integer_bound(bound)),
     )
-    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        objective_ns, claimed_ns = search.offer(_read(built, problem, solver)), round(solver.objective_value)
-        if status == cp_model.OPTIMAL and claimed_ns != objective_ns:
-            raise RuntimeError(f"{problem.name!r}: claimed {claimed_ns} ns, re-evaluation gives {objective_ns} ns")
-        search.prove(integer_bound(solver.best_objective_bound))
-    if status == cp_model.INFEASIBLE and search.best is not None:
+    infeasible = take_answer(status, solver, search, lambda values: _read(built, problem, values))
+    if infeasible and search.best is not None:
         raise RuntimeError(f"{problem.name!r}: called infeasible, but there is a schedule")
-    return bool(status == cp_model.INFEASIBLE)
+    return infeasible
 
 
 def _serial_ns(problem: ScheduleProblem) -> int:

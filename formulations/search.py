@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Final, Generic, TypeVar
 
 from tangram_opt.backend import Problem, Progress, SolveOptions
+from tangram_opt.result import StopReason
 
 ProblemT = TypeVar("ProblemT", bound=Problem)
 SolutionT = TypeVar("SolutionT")
@@ -81,6 +82,12 @@ class Search(Generic[ProblemT, SolutionT]):
     def stopped(self) -> bool:
         """Whether the search should end."""
         return self.interrupted or self.left_s == 0
+
+    @property
+    def why_unproved(self) -> StopReason:
+        """Why it stopped, where nothing is proven: without a time limit only an interruption stops it."""
+        interrupted = self.interrupted or self.options.time_limit_s is None
+        return StopReason.INTERRUPTED if interrupted else StopReason.TIME_LIMIT
 
     def offer(self, solution: SolutionT) -> int:
         """Take note of a solution; return its objective by solver-free evaluation."""

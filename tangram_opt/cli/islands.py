@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tangram_opt import documents, solvers
+from tangram_opt import documents
 from tangram_opt import islands as islands_of
-from tangram_opt.backend import Progress
 from tangram_opt.cli.options import AsJson, Output, Seed, Solver, Threads, TimeLimit
 from tangram_opt.cli.output import (
     check_writable,
@@ -21,13 +20,12 @@ from tangram_opt.cli.output import (
     stdout_console,
 )
 from tangram_opt.cli.partition import describe_partition
-from tangram_opt.cli.progress import reporting
-from tangram_opt.cli.text import standing, summarise
+from tangram_opt.cli.solving import solve_with_progress
+from tangram_opt.cli.text import summarise
 from tangram_opt.data.cluster import Cluster
-from tangram_opt.data.island import IslandsProblem, Partition, Tolerances
+from tangram_opt.data.island import IslandsProblem, Tolerances
 from tangram_opt.data.units import GIGA
 from tangram_opt.errors import NoPlanError
-from tangram_opt.result import Result
 from tangram_opt.show import check_picture, draw_cluster, machine_notes, print_explanation, print_partition
 
 DEFAULTS = Tolerances()
@@ -101,7 +99,7 @@ def islands(
         else:
             print_explanation(*explain, found, stdout_console())
         return
-    result = _solve(problem, solver, time_limit, threads, seed)
+    result = solve_with_progress(problem, solver, time_limit=time_limit, threads=threads, seed=seed)
     partition = result.solution
     if partition is None:  # Nodes one by one are islands: there is a partition, which this solver did not find.
         raise NoPlanError(f"{problem.name}: no islands found by {result.solver}: {'; '.join(result.log)}")
@@ -123,16 +121,3 @@ def _problem(path: Path, tolerances: dict[str, Any]) -> IslandsProblem:
     if isinstance(loaded, Cluster):
         return IslandsProblem(loaded.name, loaded, replace(DEFAULTS, **tolerances))
     return IslandsProblem(loaded.name, loaded.cluster, replace(loaded.tolerances, **tolerances))
-
-
-def _solve(
-    problem: IslandsProblem, solver: str, time_limit: float | None, threads: int, seed: int
-) -> Result[Partition]:
-    with reporting(problem.name) as report:
-
-        def on_progress(progress: Progress) -> None:
-            report(standing("islands", progress.objective, progress.bound) or "nothing found yet")
-
-        return solvers.solve(
-            problem, solver, time_limit=time_limit, threads=threads, seed=seed, on_progress=on_progress
-        )

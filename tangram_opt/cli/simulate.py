@@ -13,7 +13,7 @@ from rich.console import Console
 from tangram_opt import documents
 from tangram_opt.cli.options import AsJson, Threads, TimeLimit
 from tangram_opt.cli.output import check_writable, print_json, say_written, stdout_console
-from tangram_opt.composition.objective import closed_form_ns
+from tangram_opt.composition.objective import closed_form_of_ns
 from tangram_opt.data.plan import Plan
 from tangram_opt.errors import InputError
 from tangram_opt.pipeline import Analysis, analyse, of_stages
@@ -114,9 +114,7 @@ def _describe(plan: Plan, analysis: Analysis) -> dict[str, Any]:
         "plan": plan.name,
         "micro_batches": pipeline.micro_batches,
         "simulated_ns": analysis.schedule.makespan_ns,
-        "closed_form_ns": closed_form_ns(
-            pipeline.micro_batches, pipeline.times_ns, pipeline.transfer_ns, pipeline.sync_ns
-        ),
+        "closed_form_ns": closed_form_of_ns(pipeline),
         "period_form_ns": analysis.period_form_ns,
         "lower_bound_ns": analysis.lower_ns,
         "upper_bound_ns": analysis.upper_ns,
@@ -138,7 +136,7 @@ def _describe(plan: Plan, analysis: Analysis) -> dict[str, Any]:
         "memory": [
             {
                 "in_flight": held,
-                "peak_bytes": stage.static_bytes + held * stage.in_flight_bytes,
+                "peak_bytes": stage.memory_with_bytes(held),
                 "limit_bytes": stage.memory_limit_bytes,
             }
             for stage, held in zip(plan.stages, analysis.in_flight, strict=True)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from tangram_opt import documents, solvers
-from tangram_opt.backend import Progress
+from tangram_opt import documents
 from tangram_opt.cli.answer import give_answer
 from tangram_opt.cli.options import (
     AsJson,
@@ -27,9 +25,7 @@ from tangram_opt.cli.options import (
 )
 from tangram_opt.cli.output import check_writable
 from tangram_opt.cli.planning import make_plan
-from tangram_opt.cli.progress import reporting
-from tangram_opt.cli.text import kind_of, standing
-from tangram_opt.data.composition import CompositionProblem
+from tangram_opt.cli.solving import solve_with_progress
 from tangram_opt.data.island import IslandsProblem
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.errors import InputError
@@ -68,22 +64,13 @@ def solve(
             )
         result = make_plan(problem, workers=workers, time_limit_s=time_limit, solver=solver, threads=threads, seed=seed)
     else:
-        options = {
-            "formulation": formulation,
-            "parameters": parameter_values(parameters),
-            "time_limit": time_limit,
-            "threads": threads,
-            "seed": seed,
-        }
-        result = _solve(problem, solver, options)
+        result = solve_with_progress(
+            problem,
+            solver,
+            formulation=formulation,
+            parameters=parameter_values(parameters),
+            time_limit=time_limit,
+            threads=threads,
+            seed=seed,
+        )
     give_answer(problem, result, as_json=as_json, output=output)
-
-
-def _solve(problem: IslandsProblem | CompositionProblem, solver: str, options: Mapping[str, Any]) -> Result[Any]:
-    kind = kind_of(problem)
-    with reporting(problem.name) as report:
-
-        def on_progress(progress: Progress) -> None:
-            report(standing(kind, progress.objective, progress.bound) or "nothing found yet")
-
-        return solvers.solve(problem, solver, on_progress=on_progress, **options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import monotonic
 
-from tangram_opt.backend import Problem, Progress, SolveOptions, refuse_what_needs_a_library
+from tangram_opt.backend import Problem, Progress, SolveOptions
 from tangram_opt.composition.answer import answer, placed
 from tangram_opt.composition.base import CompositionBackend
 from tangram_opt.composition.evaluation import check, evaluate
@@ -57,7 +57,7 @@ class DynamicProgram(CompositionBackend):
         InputError
             Times do not fit 64-bit integers, or an option is for solvers with a library.
         """
-        refuse_what_needs_a_library(self.name, self.formulation, options)
+        self.check_options(options)
         start = monotonic()
         interrupted = False
         log: tuple[str, ...] = ()

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from time import monotonic
 
-from tangram_opt.backend import SolveOptions, refuse_what_needs_a_library
+from tangram_opt.backend import SolveOptions
 from tangram_opt.composition.base import CompositionBackend
 from tangram_opt.composition.partial import EMPTY, Partial, better, candidates_by_end, heuristic_answer, prepend
 from tangram_opt.data.composition import Composition, CompositionProblem
@@ -48,7 +48,7 @@ class NoteDynamicProgram(CompositionBackend):
         Result
             Feasible, or unknown; never a bound.
         """
-        refuse_what_needs_a_library(self.name, self.formulation, options)
+        self.check_options(options)
         start = monotonic()
         by_end = candidates_by_end(problem)
         best: list[Partial | None] = [None] * problem.length + [EMPTY]

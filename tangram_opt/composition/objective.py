@@ -13,7 +13,7 @@ from math import ceil
 from typing import Final
 
 from tangram_opt.data.composition import CompositionProblem, Objective, Option
-from tangram_opt.pipeline import period_ns
+from tangram_opt.pipeline import Pipeline, period_ns
 
 OBJECTIVES: Final[tuple[Objective, ...]] = ("closed", "period")
 
@@ -55,6 +55,11 @@ def closed_form_ns(
     return iteration_ns("closed", micro_batches, times_ns, transfers_ns, syncs_ns)
 
 
+def closed_form_of_ns(pipeline: Pipeline) -> int:
+    """Iteration time of a pipeline by the closed form."""
+    return closed_form_ns(pipeline.micro_batches, pipeline.times_ns, pipeline.transfer_ns, pipeline.sync_ns)
+
+
 def whole_period_ns(times_ns: Sequence[int], transfers_ns: Sequence[int]) -> int:
     """Period of the steady state of 1F1B, rounded up to whole nanoseconds."""
     return ceil(period_ns(times_ns, transfers_ns))
@@ -68,8 +73,10 @@ def iteration_of_parts_ns(micro_batches: int, slowest_ns: int, sum_ns: int, sync
     return (micro_batches - 1) * slowest_ns + sum_ns + sync_ns
 
 
-def has_transfers(problem: CompositionProblem) -> bool:
-    """Tell whether any transfer takes time: where none does, the period is the time of the slowest stage."""
+def is_by_period(problem: CompositionProblem) -> bool:
+    """Tell whether the period counts: where no transfer takes time, it is the time of the slowest stage."""
+    if problem.objective != "period":
+        return False
     inner = any(time for option in problem.options for time in option.inner_transfers_ns)
     return inner or any(time for row in problem.transfer_ns for time in row)
 

@@ -14,19 +14,14 @@ is tight, as memory then limits few of the places.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Final
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tangram_opt.composition.labels import CHUNK, LOOK_BACK, Columns
 from tangram_opt.composition.prices import Found, raise_prices
 from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable
-
-_CHUNK: Final = 1 << 19
-"""Most (label, option) pairs looked at together: bounds the memory."""
-
-_LOOK_BACK: Final = 4
 
 
 def order_is_free(table: OptionTable) -> bool:
@@ -74,7 +69,7 @@ class DueDatePrices:
 
 
 @dataclass(frozen=True)
-class _Labels:
+class _Labels(Columns):
     """Choices as columns.
 
     `node` is the last step of the way there, `reduced` the cost with prices, and `bound` is on the cost of any
@@ -87,9 +82,6 @@ class _Labels:
     cost: Ints
     reduced: Ints
     bound: Ints
-
-    def keep(self, which: Ints | NDArray[np.bool_]) -> _Labels:
-        return _Labels(*(getattr(self, field.name)[which] for field in fields(self)))
 
 
 class OrderFree:
@@ -277,7 +269,7 @@ class _Choice:
             if not len(labels.node):
                 break
             decided.append(self.bounded(labels, behind))
-        return _joined(decided) if decided else labels
+        return _Labels.joined(decided) if decided else labels
 
     def bounded(self, labels: _Labels, behind: Ints) -> _Labels:
         """Bound labels by the least costs of what is behind them; drop those that reach the cutoff."""
@@ -289,13 +281,13 @@ class _Choice:
         """Add every option of a class that fits to every label."""
         rows = self.options.rows[island]
         parts = [labels.keep(np.zeros(0, dtype=np.int64))]
-        step = max(_CHUNK // max(len(rows), 1), 1)
+        step = max(CHUNK // max(len(rows), 1), 1)
         for first in range(0, len(labels.node) if len(rows) else 0, step):
             if self.stop():
                 self.floor_ns = min(self.floor_ns, int(labels.bound[first:].min()))
                 break
             parts.append(self.pairs(labels.keep(np.arange(first, min(first + step, len(labels.node)))), rows, rest))
-        return _joined(parts)
+        return _Labels.joined(parts)
 
     def pairs(self, labels: _Labels, rows: Ints, rest: Ints) -> _Labels:
         """Add options to labels, as far as bound and due dates allow."""
@@ -336,7 +328,7 @@ class _Choice:
         atoms, due = labels.atoms[order], labels.due[order]
         kept = np.ones(len(order), dtype=bool)
         # In this order a label is at most as cheap as those before it. Looking at a few of them removes nearly all.
-        for step in range(1, min(_LOOK_BACK + 1, len(order))):
+        for step in range(1, min(LOOK_BACK + 1, len(order))):
             kept[step:] &= ~((atoms[step:] == atoms[:-step]) & (due[:-step] <= due[step:]).all(axis=1))
         kept_order: Ints = order[kept]
         return kept_order
@@ -349,7 +341,3 @@ class _Choice:
             rows.append(int(step[node]))
             node = int(parent[node])
         return rows
-
-
-def _joined(parts: list[_Labels]) -> _Labels:
-    return _Labels(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(_Labels)))

@@ -15,7 +15,7 @@ from __future__ import annotations
 from itertools import groupby
 from time import monotonic
 
-from tangram_opt.backend import SolveOptions, refuse_what_needs_a_library
+from tangram_opt.backend import SolveOptions
 from tangram_opt.composition.base import CompositionBackend
 from tangram_opt.composition.objective import iteration_of_parts_ns
 from tangram_opt.composition.partial import (
@@ -57,7 +57,7 @@ class PaperDynamicProgram(CompositionBackend):
         Result
             Feasible, or unknown; never a bound.
         """
-        refuse_what_needs_a_library(self.name, self.formulation, options)
+        self.check_options(options)
         start = monotonic()
         stop_reason = StopReason.HEURISTIC
         by_end = candidates_by_end(problem)

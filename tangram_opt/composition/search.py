@@ -9,25 +9,20 @@ a layer the least promising are, too: the answer then says how good a sequence c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
-from typing import Final
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tangram_opt.composition.labels import CHUNK, LOOK_BACK, Columns
 from tangram_opt.composition.potentials import Potentials
 from tangram_opt.composition.prices import Found
 from tangram_opt.composition.relaxation import Ends, Relaxation, refund_ns
 from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable
 
-_CHUNK: Final = 1 << 19
-"""Most (label, option) pairs looked at together: bounds the memory."""
-
-_LOOK_BACK: Final = 4
-
 
 @dataclass(frozen=True)
-class _Labels:
+class _Labels(Columns):
     """Suffixes with equally many options, as columns.
 
     `parent` is the label in the layer before that `row` of the table was prepended to; `used` encodes islands;
@@ -45,9 +40,6 @@ class _Labels:
     refund: Ints
     head: Ints
     bound: Ints
-
-    def keep(self, which: Ints) -> _Labels:
-        return _Labels(*(getattr(self, field.name)[which] for field in fields(self)))
 
 
 def island_code(count: Sequence[int]) -> tuple[int, ...] | None:
@@ -103,7 +95,7 @@ def search(
             grown.append(grow.prepend(layers[-1], np.arange(first, last), best_cost))
         if not grown:
             break
-        labels = _Labels(*(np.concatenate([getattr(part, field.name) for part in grown]) for field in fields(_Labels)))
+        labels = _Labels.joined(grown)
         complete = np.flatnonzero((labels.atom == 0) & grow.meets_requirements(labels.used))
         if len(complete):
             cheapest = complete[np.argmin(labels.cost[complete])]
@@ -195,7 +187,7 @@ class _Growth:
         group, rank = self.table.swap_group[row], self.rank[row]
         kept = np.ones(len(order), dtype=bool)
         # In this order a label is at most as cheap as those before it. Looking at a few of them removes nearly all.
-        for step in range(1, min(_LOOK_BACK + 1, len(order))):
+        for step in range(1, min(LOOK_BACK + 1, len(order))):
             replaced = (used[step:] == used[:-step]) & (place[step:] == place[:-step])
             replaced &= stages[:-step] <= stages[step:]
             if self.excess is not None:
@@ -206,12 +198,12 @@ class _Growth:
 
 
 def _chunks(sizes: Ints) -> Iterator[tuple[int, int]]:
-    """Cut labels into ranges of about `_CHUNK` pairs."""
+    """Cut labels into ranges of about `CHUNK` pairs."""
     total = np.cumsum(sizes)
     first = 0
     while first < len(sizes):
         before = int(total[first - 1]) if first else 0
-        last = max(first + 1, int(np.searchsorted(total, before + _CHUNK, side="right")))
+        last = max(first + 1, int(np.searchsorted(total, before + CHUNK, side="right")))
         yield first, last
         first = last
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tangram_opt.composition.objective import (
-    has_transfers,
+    is_by_period,
     iteration_of_parts_ns,
     own_slowest_ns,
     whole_period_ns,
@@ -150,7 +150,7 @@ def option_table(problem: CompositionProblem) -> OptionTable:
     uniform: list[int] = []
     signatures = {signature: i for i, signature in enumerate(dict.fromkeys(problem.signatures))}
     rows = []
-    by_period = problem.objective == "period" and has_transfers(problem)
+    by_period = is_by_period(problem)
     for index, option in enumerate(problem.options):
         if option.atoms not in slices:
             slices[option.atoms] = len(slices)

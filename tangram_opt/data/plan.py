@@ -100,7 +100,11 @@ class PlannedStage:
     @property
     def memory_bytes(self) -> int:
         """Peak memory of each GPU."""
-        return self.static_bytes + self.activation_bytes
+        return self.memory_with_bytes(self.in_flight)
+
+    def memory_with_bytes(self, in_flight: int) -> int:
+        """Memory of each GPU with so many micro-batches in flight."""
+        return self.static_bytes + in_flight * self.in_flight_bytes
 
     @property
     def gpu_count(self) -> int:

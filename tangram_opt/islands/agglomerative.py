@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from fractions import Fraction
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -18,40 +17,25 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
-from tangram_opt.backend import Problem, SolveOptions, refuse_what_needs_a_library
+from tangram_opt.backend import SolveOptions
 from tangram_opt.data.cluster import MatrixNetwork
 from tangram_opt.data.island import IslandsProblem, Partition
-from tangram_opt.islands.answer import answer
+from tangram_opt.islands.answer import answer, partition_of
 from tangram_opt.islands.bandwidths import FASTEST, IntArray, Units, faster_outside, gather_units, reach
+from tangram_opt.islands.base import IslandsMethod
 from tangram_opt.islands.likeness import Attributes, alike, attributes, ratio_limit, ratio_limits
-from tangram_opt.islands.network import links_of
+from tangram_opt.islands.network import fastest_told_apart, links_of
 from tangram_opt.islands.parts import Groups, Part
 from tangram_opt.result import Result, StopReason
 
 
-class AgglomerativeBackend:
+class AgglomerativeBackend(IslandsMethod):
     """The paper's reference method for islands problems."""
 
     name = "agglomerative"
     summary = "islands by agglomerative clustering (SciPy), the paper's greedy method; proves nothing by itself"
-    exact = False
     formulation = "complete-linkage"
-
-    def version(self) -> str:
-        """Version of SciPy."""
-        return version("scipy")
-
-    def missing(self) -> str | None:
-        """SciPy is always installed."""
-        return None
-
-    def unsupported(self, problem: Problem) -> str | None:
-        """Anything but an islands problem."""
-        return None if isinstance(problem, IslandsProblem) else "it solves islands problems only"
-
-    def formulations(self, problem: Problem) -> tuple[str, ...]:  # noqa: ARG002 (the same for all)
-        """Its one method."""
-        return (self.formulation,)
+    distribution = "scipy"
 
     def solve(self, problem: Any, options: SolveOptions) -> Result[Partition]:
         """Solve an islands problem.
@@ -68,7 +52,7 @@ class AgglomerativeBackend:
         Result
             A valid partition; the bound of the number of islands is that of :func:`likeness_bound`.
         """
-        refuse_what_needs_a_library(self.name, self.formulation, options)
+        self.check_options(options)
         start = time.perf_counter()
         partition = agglomerate(problem)
         # Of the compute lost and the slowest link it knows only what no partition can beat.
@@ -106,8 +90,7 @@ def agglomerate(problem: IslandsProblem) -> Partition:
     compatible &= (units.bandwidths > 0) & (units.bandwidths.T > 0)
     lows = [low for _, low, _ in boxes]
     islands = _merge(units, lows, compatible, ratio_limit(problem.tolerances.network))
-    by_node = sorted(sorted(node for unit in island for node in units.members[unit]) for island in islands)
-    return Partition(problem.name, tuple(tuple(nodes[i].name for i in island) for island in by_node))
+    return partition_of(problem, [[node for unit in island for node in units.members[unit]] for island in islands])
 
 
 def agglomerate_part(part: Part) -> Groups:
@@ -155,8 +138,8 @@ def _units(problem: IslandsProblem) -> Units:
     together = isinstance(network, MatrixNetwork) or network.bandwidths_bytes_per_s[-1] > 0
     labels = [(node.gpus, attributes(node), together or i) for i, node in enumerate(problem.cluster.nodes)]
     units = gather_units(network, labels)
-    fastest = min(problem.tolerances.fast_link_bytes_per_s or int(FASTEST), int(FASTEST))
-    bandwidths = np.where(units.bandwidths == FASTEST, FASTEST, np.minimum(units.bandwidths, fastest))
+    bandwidths = np.minimum(units.bandwidths, fastest_told_apart(problem.tolerances))
+    bandwidths[units.bandwidths == FASTEST] = FASTEST
     return Units(units.members, bandwidths)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from tangram_opt.data.island import IslandsProblem
 from tangram_opt.islands.explanation import Apart, Step
 from tangram_opt.islands.groups import IslandGroup
-from tangram_opt.islands.likeness import ATTRIBUTES, attributes, ratio_limits
+from tangram_opt.islands.likeness import Figures, Limits, figures, ratio_limits, unlike
 from tangram_opt.islands.network import Links, links_of
 
 
@@ -53,26 +52,22 @@ def boundaries(problem: IslandsProblem, groups: Sequence[IslandGroup]) -> Iterat
         By the numbers of the classes.
     """
     links = links_of(problem)
-    figures = [(node.gpus, *attributes(node)) for node in problem.cluster.nodes]
+    known, limits = [figures(node) for node in problem.cluster.nodes], ratio_limits(problem.tolerances)
     for a, here in enumerate(groups):
         for b in range(a, len(groups)):
             if a < b or here.count > 1:
                 other = here.members[1] if a == b else groups[b].members[0]
                 union = sorted((*here.members[0], *other))
-                apart = _unlike(problem, figures, union) or _unlinked(problem, links, union)
+                apart = _unlike(problem, known, limits, union) or _unlinked(problem, links, union)
                 yield Boundary(a, b, apart, None if apart else _faster_outside(problem, links, union))
 
 
-def _unlike(problem: IslandsProblem, figures: Sequence[tuple[int, ...]], union: Sequence[int]) -> tuple[Apart, ...]:
+def _unlike(
+    problem: IslandsProblem, known: Sequence[Figures], limits: Limits, union: Sequence[int]
+) -> tuple[Apart, ...]:
     nodes = problem.cluster.nodes
-    found = []
-    limits = (Fraction(1), *ratio_limits(problem.tolerances))
-    for position, (what, limit) in enumerate(zip(("GPUs per node", *ATTRIBUTES), limits, strict=True)):
-        low, high = (pick(union, key=lambda i: figures[i][position]) for pick in (min, max))
-        less, more = figures[low][position], figures[high][position]
-        if more > limit * less:
-            found.append(Apart(nodes[low].name, nodes[high].name, what, less, more))
-    return tuple(found)
+    found = unlike({i: known[i] for i in union}, limits)
+    return tuple(Apart(nodes[each.low].name, nodes[each.high].name, each.what, each.least, each.most) for each in found)
 
 
 def _unlinked(problem: IslandsProblem, links: Links, union: Sequence[int]) -> tuple[Apart, ...]:

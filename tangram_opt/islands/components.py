@@ -8,12 +8,12 @@ measured against. Where its islands happen to be valid they are the best there a
 from __future__ import annotations
 
 import time
-from importlib.metadata import version
 from typing import Any
 
-from tangram_opt.backend import Problem, SolveOptions, refuse_what_needs_a_library
+from tangram_opt.backend import SolveOptions
 from tangram_opt.data.island import IslandsProblem, Partition
 from tangram_opt.islands.answer import Bounds, answer, partition_of
+from tangram_opt.islands.base import IslandsMethod
 from tangram_opt.islands.conditions import check
 from tangram_opt.islands.evaluation import evaluate
 from tangram_opt.islands.splitting import split
@@ -38,29 +38,13 @@ def similarity_components(problem: IslandsProblem) -> Partition:
     return partition_of(problem, [[node for block in each for node in block.nodes] for each in blocks])
 
 
-class ComponentsBackend:
+class ComponentsBackend(IslandsMethod):
     """The method as a solver, which gives no solution where its islands are none."""
 
     name = "components"
     summary = "connected components of the similarity graph, which chains unlike nodes; no solution where that is wrong"
-    exact = False
     formulation = "similarity-graph"
-
-    def version(self) -> str:
-        """Version of networkx."""
-        return version("networkx")
-
-    def missing(self) -> str | None:
-        """Networkx is always installed."""
-        return None
-
-    def unsupported(self, problem: Problem) -> str | None:
-        """Anything but an islands problem."""
-        return None if isinstance(problem, IslandsProblem) else "it solves islands problems only"
-
-    def formulations(self, problem: Problem) -> tuple[str, ...]:  # noqa: ARG002 (the same for all)
-        """Its one method."""
-        return (self.formulation,)
+    distribution = "scipy"
 
     def solve(self, problem: Any, options: SolveOptions) -> Result[Partition]:
         """Solve an islands problem.
@@ -77,7 +61,7 @@ class ComponentsBackend:
         Result
             Optimal where the components are islands, and otherwise unknown, with a condition that they violate.
         """
-        refuse_what_needs_a_library(self.name, self.formulation, options)
+        self.check_options(options)
         start = time.perf_counter()
         partition = similarity_components(problem)
         violated = check(problem, partition)

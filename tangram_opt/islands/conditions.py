@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tangram_opt.data.cluster import Node
 from tangram_opt.data.island import IslandsProblem, Partition, Tolerances
-from tangram_opt.islands.likeness import ATTRIBUTES, attributes, ratio_limits
+from tangram_opt.islands.likeness import RESPECTS, figures, ratio_limits, unlike
 from tangram_opt.islands.network import Links, links_of
 
 
@@ -59,25 +59,19 @@ def _membership(problem: IslandsProblem, partition: Partition, index: dict[str, 
     return found
 
 
-def _likeness(nodes: Sequence[Node], island: Sequence[int], tolerances: Tolerances) -> list[str]:
+def _likeness(nodes: Sequence[Node], island: Sequence[int], tolerances: Tolerances) -> Iterator[str]:
     """Sentences about (C1) and (C2)."""
-    found: list[str] = []
-    members = [nodes[i] for i in island]
-    if not members:
-        return found
-    few, many = (pick(members, key=lambda node: node.gpus) for pick in (min, max))
-    if few.gpus < many.gpus:
-        found.append(f"nodes {few.name!r} and {many.name!r} have {few.gpus} and {many.gpus} GPUs")
-    limits = ratio_limits(tolerances)
-    for position, what in enumerate(ATTRIBUTES):
-        low, high = (pick(members, key=lambda node: attributes(node)[position]) for pick in (min, max))
-        least, most = attributes(low)[position], attributes(high)[position]
-        if most > limits[position] * least:
-            found.append(
-                f"{what} of node {high.name!r} ({most}) is more than {float(limits[position]):g} times "
-                f"that of node {low.name!r} ({least})"
+    if not island:
+        return
+    for each in unlike({i: figures(nodes[i]) for i in island}, ratio_limits(tolerances)):
+        low, high = nodes[each.low].name, nodes[each.high].name
+        if each.what == RESPECTS[0]:
+            yield f"nodes {low!r} and {high!r} have {each.least} and {each.most} GPUs"
+        else:
+            yield (
+                f"{each.what} of node {high!r} ({each.most}) is more than {float(each.limit):g} times "
+                f"that of node {low!r} ({each.least})"
             )
-    return found
 
 
 def _proximity(problem: IslandsProblem, links: Links, island: Sequence[int]) -> list[str]:

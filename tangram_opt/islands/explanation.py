@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from tangram_opt.data.island import IslandsProblem
 from tangram_opt.errors import InputError
 from tangram_opt.islands.bandwidths import reach
-from tangram_opt.islands.likeness import ATTRIBUTES, attributes, ratio_limits
+from tangram_opt.islands.likeness import attributes, figures, ratio_limits, unlike
 from tangram_opt.islands.network import links_of
 
 
@@ -193,13 +192,11 @@ class _Propagation:
 
     def _unlike(self, one: int, other: int) -> Apart | None:
         """The first respect in which two nodes are not alike."""
-        a, b = self.nodes[one], self.nodes[other]
-        values = zip(ATTRIBUTES, attributes(a), attributes(b), self.limits, strict=True)
-        for what, x, y, limit in (("GPUs per node", a.gpus, b.gpus, Fraction(1)), *values):
-            low, high = (a, b) if x < y else (b, a)
-            if max(x, y) > limit * min(x, y):
-                return Apart(low.name, high.name, what, min(x, y), max(x, y))
-        return None
+        found = next(unlike({i: figures(self.nodes[i]) for i in (one, other)}, self.limits), None)
+        if found is None:
+            return None
+        low, high = self.nodes[found.low], self.nodes[found.high]
+        return Apart(low.name, high.name, found.what, found.least, found.most)
 
     def _unlinked(self, one: int, other: int) -> tuple[int, int] | None:
         return (one, other) if self.links.row(one)[other] == 0 else None

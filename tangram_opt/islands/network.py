@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from tangram_opt.data.cluster import MatrixNetwork
-from tangram_opt.data.island import IslandsProblem
+from tangram_opt.data.island import IslandsProblem, Tolerances
 from tangram_opt.islands.bandwidths import FASTEST, IntArray, faster_outside
 from tangram_opt.islands.likeness import ratio_limit
 
@@ -134,6 +134,11 @@ class TierLinks:
 Links = MatrixLinks | TierLinks
 
 
+def fastest_told_apart(tolerances: Tolerances) -> int:
+    """Bandwidth from which on all links count as equally fast, in bytes per second."""
+    return min(tolerances.fast_link_bytes_per_s or int(FASTEST), int(FASTEST))
+
+
 def links_of(problem: IslandsProblem) -> Links:
     """Make the links of a problem, as fast as its tolerances tell apart.
 
@@ -148,7 +153,7 @@ def links_of(problem: IslandsProblem) -> Links:
         Over the nodes of the cluster in their order.
     """
     limit = ratio_limit(problem.tolerances.network)
-    fastest = min(problem.tolerances.fast_link_bytes_per_s or int(FASTEST), int(FASTEST))
+    fastest = fastest_told_apart(problem.tolerances)
     network = problem.cluster.network
     if isinstance(network, MatrixNetwork):
         entries = np.array(network.matrix_bytes_per_s, dtype=np.int64).reshape(network.size, network.size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from tangram_opt.composition.objective import closed_form_ns
+from tangram_opt.composition.objective import closed_form_of_ns
 from tangram_opt.data.plan import Plan
 from tangram_opt.pipeline import Analysis
 from tangram_opt.show.stages import number_range
@@ -41,7 +41,7 @@ def print_simulation(plan: Plan, analysis: Analysis, console: Console) -> None:
 
 def _times(analysis: Analysis) -> list[tuple[str, str]]:
     pipeline, makespan = analysis.pipeline, analysis.schedule.makespan_ns
-    closed = closed_form_ns(pipeline.micro_batches, pipeline.times_ns, pipeline.transfer_ns, pipeline.sync_ns)
+    closed = closed_form_of_ns(pipeline)
     upper = "" if analysis.upper_ns is None else f" to {duration(analysis.upper_ns)}"
     return [
         ("iteration time", f"{duration(makespan)}, event by event"),
@@ -108,7 +108,7 @@ def _print_stages(plan: Plan, analysis: Analysis, console: Console) -> None:
     rows = []
     for s, stage in enumerate(plan.stages):
         idle, held = analysis.bubble.idle_ns[s], analysis.in_flight[s]
-        memory = stage.static_bytes + held * stage.in_flight_bytes
+        memory = stage.memory_with_bytes(held)
         rows.append(
             [
                 f"{s}",

@@ -59,7 +59,7 @@ def trace_events(plan: Plan, analysis: Analysis) -> Iterator[Event]:
         zip(plan.stages, in_flight_over_time(analysis.schedule, pipeline.backward_ns), strict=True)
     ):
         for time, count in zip((0, *times.tolist()), (0, *counts.tolist()), strict=True):
-            size = (stage.static_bytes + count * stage.in_flight_bytes) / GIB
+            size = stage.memory_with_bytes(count) / GIB
             yield {"ph": "C", "name": f"stage {s}", "pid": MEMORY, "ts": time / NS_PER_US, "args": {"GiB": size}}
 
 

@@ -96,6 +96,8 @@ def test_an_interrupt_is_one_line_and_exit_code_130(tmp_path):
 import os, signal, sys, threading
 from tangram_opt import documents
 from tangram_opt.cli.app import run
+# Where the tests run in the background of a shell they ignore interrupts, and so would this.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 documents.load_instance = lambda path: os.kill(os.getpid(), signal.{signal.SIGINT.name}) or threading.Event().wait()
 sys.exit(run(["solve", {str(waiting)!r}]))
 """

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from tangram_opt import documents
+from tangram_opt import documents, solvers
 from tangram_opt.cli import planning
-from tangram_opt.cli import solve as solve_command
 from tangram_opt.errors import UndecidedError
 from tangram_opt.result import Outcome, Result, StopReason
 
@@ -109,7 +108,7 @@ def test_no_plan_is_an_answer_with_exit_code_1(tangram, folder):
 
 def test_a_solver_that_ran_out_of_time_without_a_solution_says_so(tangram, folder, monkeypatch):
     result = Result(Outcome.UNKNOWN, StopReason.TIME_LIMIT, None, 5, 1.0, None, "dp", "1", "labels")
-    monkeypatch.setattr(solve_command.solvers, "solve", lambda *_, **__: result)
+    monkeypatch.setattr(solvers, "solve", lambda *_, **__: result)
     ran = tangram("solve", folder / "composition-problem.json", "--time-limit", 1, "--json")
     assert (ran.code, ran.json["outcome"], ran.json["bound"]) == (1, "unknown", 5)
     assert ran.err == "error: by-hand: no solution found (time limit)\n"
@@ -118,7 +117,7 @@ def test_a_solver_that_ran_out_of_time_without_a_solution_says_so(tangram, folde
 def test_what_an_interrupted_solver_has_is_printed(tangram, folder, monkeypatch):
     composition = documents.load_composition(folder / "composition.json")
     result = Result(Outcome.FEASIBLE, StopReason.INTERRUPTED, 340, 100, 1.0, composition, "dp", "1", "labels")
-    monkeypatch.setattr(solve_command.solvers, "solve", lambda *_, **__: result)
+    monkeypatch.setattr(solvers, "solve", lambda *_, **__: result)
     ran = tangram("solve", folder / "composition-problem.json")
     assert ran.code == 0
     assert "feasible: 340 ns, bound 100 ns, gap 70.6 % (dp 1, interrupted" in ran.out
@@ -155,7 +154,7 @@ def test_arguments_reach_the_solver(tangram, folder, monkeypatch):
         heard.update(rest, solver=solver)
         return Result(Outcome.UNKNOWN, StopReason.TIME_LIMIT, None, None, 0.0, None, "dp", "1", "labels")
 
-    monkeypatch.setattr(solve_command.solvers, "solve", fake)
+    monkeypatch.setattr(solvers, "solve", fake)
     options = ("--solver", "dp", "--time-limit", 2.5, "--threads", 3, "--seed", 4)
     tangram("solve", folder / "composition-problem.json", *options)
     given = {"solver": "dp", "time_limit": 2.5, "threads": 3, "seed": 4}
