@@ -23,7 +23,7 @@ from tangram_opt.errors import InputError
 from tangram_opt.result import Outcome, StopReason
 
 INSTANCES = Path(__file__).parents[2] / "instances" / "composition"
-some = settings(max_examples=40, deadline=None)
+some = settings(max_examples=40)
 
 
 def solve(problem, **options):
@@ -58,19 +58,19 @@ def test_it_is_a_backend():
     assert isinstance(DynamicProgram(), Backend)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(problems())
 def test_it_finds_what_brute_force_finds(problem):
     agrees_with_brute_force(problem)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(problems(order_free=True))
 def test_it_finds_what_brute_force_finds_where_the_order_is_free(problem):
     agrees_with_brute_force(problem)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(problems(objective="period"))
 def test_it_finds_what_brute_force_finds_by_the_period(problem):
     agrees_with_brute_force(problem)

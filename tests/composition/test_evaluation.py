@@ -130,7 +130,7 @@ def test_equal_atoms_may_be_written_as_several_runs():
     assert positions(PROBLEM, split) == (1, 2)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(problems())
 def test_the_depth_limit_is_the_last_place_where_memory_and_the_option_allow_it(problem):
     for option in problem.options:
@@ -145,7 +145,7 @@ def test_the_depth_limit_is_the_last_place_where_memory_and_the_option_allow_it(
             assert fits == (limit is None or after <= limit)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(problems())
 def test_check_and_depth_limits_agree_on_every_tiling(problem):
     for composition in tilings(problem):

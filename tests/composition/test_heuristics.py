@@ -29,7 +29,7 @@ def test_they_are_backends_that_prove_nothing(solver):
 
 @pytest.mark.parametrize("solver", HEURISTICS, ids=lambda solver: solver.name)
 def test_they_are_never_better_than_the_optimum(solver):
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(problems())
     def holds(problem):
         result = solver.solve(problem, SolveOptions())

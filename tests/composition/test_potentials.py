@@ -11,7 +11,7 @@ from tangram_opt.composition.potentials import potential, potentials
 from tangram_opt.composition.table import IMPOSSIBLE, option_table
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(problems(objective="period"), st.data())
 def test_options_in_a_row_keep_a_period_as_the_whole_pipeline_does(problem, data):
     picked = data.draw(st.lists(st.sampled_from(problem.options), min_size=1, max_size=4), "options")
@@ -33,7 +33,7 @@ def test_options_in_a_row_keep_a_period_as_the_whole_pipeline_does(problem, data
     assert kept == (whole_period_ns(times, transfers) <= period)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(problems(objective="period"), st.integers(0, 60))
 def test_options_in_a_table_have_the_same_potentials_as_one_by_one(problem, period):
     table = option_table(problem)
@@ -44,7 +44,7 @@ def test_options_in_a_table_have_the_same_potentials_as_one_by_one(problem, peri
             assert (found.head[row], found.tail[row], found.through[row]) == one
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(problems(objective="period"), st.data())
 def test_the_period_of_rows_is_that_of_their_stages(problem, data):
     table = option_table(problem)

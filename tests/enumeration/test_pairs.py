@@ -88,7 +88,7 @@ def test_without_pruning_every_slice_meets_every_island() -> None:
     assert set(report.removed.values()) == {0}
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     redundancy=st.booleans(),
     imbalance_window=st.none() | st.floats(1, 8),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tangram_opt.data.cluster import Gpu
@@ -141,7 +141,6 @@ def test_a_parallelizer_that_ignores_the_question_is_named() -> None:
         ask(Stubborn((plan(10, 2),)), query())
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 50), st.one_of(st.none(), st.integers(0, 20))), max_size=8, unique=True),
     st.integers(1, 16),

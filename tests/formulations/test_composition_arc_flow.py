@@ -31,7 +31,7 @@ def test_it_is_a_backend():
     assert CpSat().missing() is None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(problems())
 def test_two_independent_provers_agree(problem):
     ours, theirs = DynamicProgram().solve(problem, SolveOptions()), solve(problem)
@@ -40,7 +40,7 @@ def test_two_independent_provers_agree(problem):
         assert check(problem, theirs.solution) == ()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(problems())
 def test_a_hint_gives_every_variable_its_value_in_the_composition(problem):
     best = DynamicProgram().solve(problem, SolveOptions())

@@ -34,7 +34,7 @@ def test_neighbouring_runs_of_one_signature_are_one():
     assert merged_runs(runs) == (SignatureRun("a", 3), SignatureRun("b", 1))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(problems())
 def test_placements_stand_where_the_options_can(problem):
     data = composition_data(problem)
@@ -44,7 +44,7 @@ def test_placements_stand_where_the_options_can(problem):
         assert tuple(firsts) == positions(problem, problem.options[index])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(problems())
 def test_stand_ins_are_allowed_and_no_worse(problem):
     data = composition_data(problem)
@@ -54,21 +54,21 @@ def test_stand_ins_are_allowed_and_no_worse(problem):
         assert evaluate(problem, better).objective_ns <= evaluate(problem, composition).objective_ns
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(problems())
 def test_what_is_called_impossible_is(problem):
     if composition_data(problem).impossible:
         assert brute_force(problem) is None
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(problems())
 def test_no_composition_has_more_stages_than_the_bound(problem):
     data = composition_data(problem)
     assert all(len(evaluate(problem, c).times_ns) <= data.most_stages for c in allowed(problem))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(problems())
 def test_every_composition_is_a_solution_of_every_model_and_comes_back(problem):
     """So hints are complete and feasible, and no model forbids what is allowed."""
@@ -84,7 +84,7 @@ def test_every_composition_is_a_solution_of_every_model_and_comes_back(problem):
             assert Counter(pick.option for pick in decoded.picks) == used
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(problems())
 def test_names_are_distinct_and_can_be_exported(problem):
     for model in models(composition_data(problem)):

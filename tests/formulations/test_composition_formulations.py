@@ -30,7 +30,7 @@ each_solver = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solv
 
 @each_pair
 def test_a_formulation_equals_brute_force_where_it_is_exact(solver, formulation):
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(problems().filter(lambda problem: formulation in solver.formulations(problem)))
     def holds(problem):
         optimum = brute_force(problem)
@@ -48,7 +48,7 @@ def test_a_formulation_equals_brute_force_where_it_is_exact(solver, formulation)
 
 @pytest.mark.parametrize("solver", [CpSat(), HighsSolver()], ids=lambda solver: solver.name)
 def test_the_sweep_equals_brute_force_by_the_period(solver):
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=80)
     @given(problems(objective="period"))
     def holds(problem):
         optimum = brute_force(problem)
@@ -62,7 +62,7 @@ def test_the_sweep_equals_brute_force_by_the_period(solver):
 def test_long_times_by_the_period_are_never_answered_wrongly(solver):
     """A second for an atom and more: with such coefficients presolve and tolerances of solvers lose solutions."""
 
-    @settings(max_examples=30, deadline=None, derandomize=True)
+    @settings(max_examples=30)
     @given(problems(objective="period"), st.sampled_from([10**8, 10**9]))
     def holds(problem, factor):
         scaled = stretched(problem, factor)
@@ -108,7 +108,7 @@ def stretched(problem, factor):
 def test_times_of_a_real_cluster_are_proven_to_the_nanosecond(solver):
     """Seconds in nanoseconds, with an odd one in front: a tolerance of 1e-9 of the objective would not do."""
 
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     @given(problems(), st.integers(1, 9))
     def holds(problem, odd):
         factor = 100_000_000
@@ -127,7 +127,7 @@ def test_times_of_a_real_cluster_are_proven_to_the_nanosecond(solver):
 
 @each_solver
 def test_the_strongest_formulation_is_taken_and_named(solver):
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=20)
     @given(problems())
     def holds(problem):
         names = solver.formulations(problem)

@@ -59,7 +59,7 @@ BOXES = flat(
 
 @each_pair
 def test_a_formulation_proves_what_brute_force_finds(solver, formulation):
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=50)
     @given(st.one_of(hard_problems(), problems(most=7)))
     def holds(problem):
         if formulation not in solver.formulations(problem):
@@ -79,7 +79,7 @@ def test_a_formulation_proves_what_brute_force_finds(solver, formulation):
     holds()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.one_of(hard_problems(), problems(most=7)), st.randoms(use_true_random=False))
 def test_what_must_not_matter_does_not(problem, random):
     """Other names and another order, other units of bandwidth and compute."""
@@ -105,7 +105,7 @@ def test_what_must_not_matter_does_not(problem, random):
     assert scaled.levels[1].value == 1000 * best.levels[1].value
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.one_of(hard_problems(), problems(most=7)), st.sampled_from([0.1, 0.3, 1.0]))
 def test_more_tolerance_never_needs_more_islands(problem, more):
     """What was an island stays one: every condition only gets weaker."""

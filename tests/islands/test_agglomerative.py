@@ -15,7 +15,7 @@ from tangram_opt.islands import AgglomerativeBackend, agglomerate, check, likene
 from tangram_opt.result import Outcome
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(problems(most=9))
 def test_the_greedy_partition_is_always_valid_and_the_same_again(problem: IslandsProblem) -> None:
     partition = agglomerate(problem)
@@ -24,7 +24,7 @@ def test_the_greedy_partition_is_always_valid_and_the_same_again(problem: Island
     assert agglomerate(problem) == partition
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(problems(most=5))
 def test_check_agrees_with_the_conditions_on_every_set_partition(problem: IslandsProblem) -> None:
     fewest = len(problem.cluster.nodes)
@@ -38,7 +38,7 @@ def test_check_agrees_with_the_conditions_on_every_set_partition(problem: Island
     assert likeness_bound(problem) <= fewest <= len(agglomerate(problem).islands)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(problems(most=7))
 def test_a_tier_network_and_its_matrix_are_judged_alike(problem: IslandsProblem) -> None:
     cluster = problem.cluster

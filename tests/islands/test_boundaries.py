@@ -49,7 +49,7 @@ def test_islands_that_could_be_one_have_no_boundary() -> None:
     assert boundary(Cluster("c", (node("a"), node("b")), TierNetwork((5,), ((), ())))) == Boundary(0, 0, (), None)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(problems(most=5))
 def test_fewest_islands_always_have_a_boundary_and_it_is_a_true_one(problem: IslandsProblem) -> None:
     nodes = problem.cluster.nodes

@@ -17,7 +17,7 @@ def node(name: str, compute: int = 100) -> Node:
     return Node(name, Gpu("G", 1000, compute, 100, 1, 1), 2, ((0, 100), (100, 0)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(problems(most=6))
 def test_an_explanation_is_right_and_every_step_of_it_holds(problem: IslandsProblem) -> None:
     size = len(problem.cluster.nodes)

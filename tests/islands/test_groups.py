@@ -55,7 +55,7 @@ def test_islands_that_differ_only_in_their_links_are_classes_of_their_own() -> N
     assert [group.count for group in build_islands(Cluster("c", nodes, one_way), partition)] == [1, 1, 1, 1]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_classes_and_links_are_those_of_the_definition(data: st.DataObject) -> None:
     size = data.draw(st.integers(1, 7))

@@ -41,7 +41,7 @@ def at(problem: IslandsProblem, moved: tuple[str, ...], tolerance: Fraction) -> 
     return replace(problem, tolerances=replace(problem.tolerances, **dict.fromkeys(moved, float(tolerance))))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(problems(most=5), st.sampled_from([("compute", "memory", "intra_bandwidth"), ("compute",), ("network",)]))
 def test_the_best_islands_of_every_interval_are_those_found_by_force(problem: IslandsProblem, moved) -> None:
     intervals = sensitivity(problem, moved, LOW, HIGH, by_force)

@@ -44,7 +44,7 @@ def solved(problem: IslandsProblem) -> list[list[int]]:
     return islands
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.one_of(problems(most=7), hard_problems(most=7)))
 def test_the_best_partition_of_the_components_is_the_best_of_all(problem: IslandsProblem) -> None:
     partition = partition_of(problem, solved(problem))
@@ -53,7 +53,7 @@ def test_the_best_partition_of_the_components_is_the_best_of_all(problem: Island
     assert evaluate(problem, partition).costs == value(problem, indices(problem, partition)) == best_value(problem)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(problems(most=9))
 def test_tiers_and_their_matrix_have_equally_good_partitions(problem: IslandsProblem) -> None:
     flat = as_matrix(problem)
@@ -61,7 +61,7 @@ def test_tiers_and_their_matrix_have_equally_good_partitions(problem: IslandsPro
     assert values[0] == values[1]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(problems(most=6))
 def test_parts_judge_their_blocks_as_the_conditions_do(problem: IslandsProblem) -> None:
     part = whole_part(problem)

@@ -5,7 +5,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from parallelizer_atoms import GIGA, bridged_links, island, islands
 from scalar_model import all_to_all, ring_rate
@@ -47,13 +47,11 @@ def aligned_groups(draw: st.DrawFn) -> tuple[Island, int, int]:
     return where, *draw(st.sampled_from(fitting))
 
 
-@settings(deadline=None)
 @given(aligned_groups())
 def test_the_slowest_ring_of_all_that_run_together(groups: tuple[Island, int, int]) -> None:
     assert ring(*groups) == pytest.approx(ring_rate(*groups), rel=1e-12)
 
 
-@settings(deadline=None)
 @given(aligned_groups(), st.integers(1, 10**10))
 def test_all_to_all_takes_the_busiest_link(groups: tuple[Island, int, int], message: int) -> None:
     where, size, stride = groups

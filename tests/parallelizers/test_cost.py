@@ -48,7 +48,7 @@ def cases(draw: st.DrawFn) -> Case:
     return piece, where, what, draw(st.sampled_from(list(layouts(piece, where, what))))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(cases())
 def test_arrays_hold_what_the_scalar_model_says_of_every_variant(case: Case) -> None:
     piece, where, what, layout = case
@@ -89,7 +89,7 @@ def faster(where: Island, factor: int) -> Island:
     )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(cases())
 def test_twice_the_rates_and_bandwidths_take_half_the_time(case: Case) -> None:
     piece, where, what, layout = case
@@ -107,7 +107,7 @@ SLOWER: dict[str, Callable[[Island], Island]] = {
 }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(cases(), st.sampled_from(sorted(SLOWER)))
 def test_nothing_slower_ever_helps_a_layout(case: Case, what_is_slower: str) -> None:
     piece, where, what, layout = case
@@ -117,7 +117,7 @@ def test_nothing_slower_ever_helps_a_layout(case: Case, what_is_slower: str) -> 
         assert (getattr(after, name) >= getattr(before, name) * (1 - 1e-12)).all()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(cases())
 def test_full_recomputation_adds_one_forward_pass_of_the_layers(case: Case) -> None:
     piece = case[0]

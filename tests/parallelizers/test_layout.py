@@ -56,7 +56,7 @@ def allowed(layout: Layout, piece: ModelSlice, where: Island, what: Workload) ->
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(slices(), islands(), workloads())
 def test_all_allowed_layouts_are_enumerated_once(piece: ModelSlice, where: Island, what: Workload) -> None:
     found = list(layouts(piece, where, what))

@@ -179,7 +179,7 @@ def host_bytes(plan: SlicePlan, piece: ModelSlice, where: Island, what: Workload
     return [scalar_stage(atoms, where, what, choice).kept for atoms in stages]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(slices(), islands(), workloads())
 def test_every_plan_fits_behind_the_stages_it_tolerates_and_not_behind_one_more(
     piece: ModelSlice, where: Island, what: Workload

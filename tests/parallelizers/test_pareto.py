@@ -1,7 +1,7 @@
 """The Pareto filter against pairwise comparison."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -25,7 +25,6 @@ def keeps(rows: list[tuple[int, ...]]) -> list[int]:
     return sorted((i for i in range(len(rows)) if not beaten(i)), key=lambda i: rows[i])
 
 
-@settings(deadline=None)
 @given(costs)
 def test_the_front_is_that_of_pairwise_comparison(rows: np.ndarray) -> None:
     assert non_dominated(rows).tolist() == keeps([tuple(row) for row in rows.tolist()])

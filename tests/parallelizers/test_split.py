@@ -3,7 +3,7 @@
 from itertools import combinations, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tangram_opt.parallelizers.split import balanced_splits
@@ -18,7 +18,6 @@ def loads(weights: tuple[int, ...], sizes: tuple[int, ...]) -> list[int]:
     return [sum(weights[a:b]) for a, b in pairwise(ends)]
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(st.integers(0, 9), st.integers(0, 10**13)), min_size=1, max_size=9).map(tuple))
 def test_the_largest_part_is_as_small_as_possible(weights: tuple[int, ...]) -> None:
     splits = balanced_splits(weights, len(weights))

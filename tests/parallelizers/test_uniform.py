@@ -90,7 +90,7 @@ def test_the_profile_is_the_work_over_all_gpus() -> None:
     assert profile.memory_bytes == 2 * 16 * (12 * 1024**2 + 13 * 1024)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(slices(), islands(), workloads())
 def test_the_profile_bounds_every_plan_from_below(piece: ModelSlice, where: Island, what: Workload) -> None:
     profile = UNIFORM.profile(piece, where, what)
@@ -102,7 +102,7 @@ def test_the_profile_bounds_every_plan_from_below(piece: ModelSlice, where: Isla
         assert sum(stage.static_bytes * stage.gpus for stage in plan.stages) >= profile.memory_bytes
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(slices(), islands(), workloads())
 def test_plans_are_those_of_the_scalar_model_rounded_up(piece: ModelSlice, where: Island, what: Workload) -> None:
     answer = UNIFORM.parallelize(piece, where, what, 0)
@@ -128,7 +128,7 @@ def test_plans_are_those_of_the_scalar_model_rounded_up(piece: ModelSlice, where
                 assert exact * (1 - 1e-9) <= found <= exact * (1 + 1e-9) + 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(slices(), islands(), workloads(), st.integers(1, 20))
 def test_answers_for_more_stages_after_are_subsets(
     piece: ModelSlice, where: Island, what: Workload, stages_after: int
@@ -138,7 +138,7 @@ def test_answers_for_more_stages_after_are_subsets(
     assert list(UNIFORM.parallelize(piece, where, what, stages_after).plans) == tolerant
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(slices(), islands(), workloads(), st.integers(1, 4 * GIGA))
 def test_more_memory_never_slows_the_best_plan(piece: ModelSlice, where: Island, what: Workload, more: int) -> None:
     def best(where: Island) -> float:
@@ -180,7 +180,7 @@ def boundary_bytes(piece: ModelSlice, what: Workload) -> int:
     return what.micro_batch * what.sequence_length * 2 * max(run.atom.hidden_size for run in piece.runs)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(slices(), islands(), workloads())
 # Stages of one GPU side by side beat stages of a node only because activations cross the network both ways.
 @example(sliced((scan_layer(), 2)), island(2, 2, memory=4 * GIGA, link=50 * GIGA, network=3 * GIGA), workload(2))

@@ -31,13 +31,13 @@ def slope(pipe: Pipeline) -> Fraction:
     return Fraction(second - first, step)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(pipelines())
 def test_period_is_the_slope_of_the_makespan(pipe: Pipeline) -> None:
     assert period_ns(pipe.times_ns, pipe.transfer_ns) == slope(replace(pipe, sync_ns=(0,) * pipe.stages))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(pipelines(any_depths=True, shared_links=True))
 def test_period_is_the_slope_with_any_depths_and_links(pipe: Pipeline) -> None:
     cycle = critical_cycle(pipe)
@@ -46,13 +46,11 @@ def test_period_is_the_slope_with_any_depths_and_links(pipe: Pipeline) -> None:
     assert second - first == 4 * cycle.duration_ns
 
 
-@settings(deadline=None)
 @given(pipelines(any_depths=True))
 def test_search_for_the_slowest_cycle_finds_the_slowest_round_trip(pipe: Pipeline) -> None:
     assert slowest_cycle(pipe).period_ns == period_ns(pipe.times_ns, pipe.transfer_ns, pipe.depths)
 
 
-@settings(deadline=None)
 @given(pipelines(any_depths=True))
 def test_the_critical_cycle_lasts_as_long_as_what_is_on_it(pipe: Pipeline) -> None:
     cycle = critical_cycle(pipe)
@@ -75,7 +73,6 @@ def test_the_critical_cycle_names_the_boundaries_of_a_crowded_link() -> None:
     assert set(cycle.boundaries) == {0, 3}
 
 
-@settings(deadline=None)
 @given(pipelines(any_depths=True, most_micro_batches=24, shared_links=True))
 def test_makespan_lies_between_its_bounds(pipe: Pipeline) -> None:
     makespan, upper = run(pipe).makespan_ns, upper_bound_ns(pipe)
@@ -90,7 +87,6 @@ def test_bounds_meet_at_equal_stages_without_transfers(p: int, n: int, f: int, b
     assert lower_bound_ns(pipe) == upper_bound_ns(pipe) == period_form_ns(pipe) == (n + p - 1) * (f + b)
 
 
-@settings(deadline=None)
 @given(pipelines(any_depths=True, most_micro_batches=24), st.integers(0, 4))
 def test_period_form_is_never_too_low_where_all_stages_have_one_ratio(pipe: Pipeline, ratio: int) -> None:
     pipe = replace(pipe, backward_ns=tuple(ratio * f for f in pipe.forward_ns))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pipeline_oracle import pipelines
 
@@ -56,7 +56,6 @@ sizes = given(st.integers(2, 6), st.integers(1, 5))
 
 
 @sizes
-@settings(deadline=None)
 def test_bubbles_of_equal_stages_are_those_of_the_literature(p: int, groups: int) -> None:
     n, passes = groups * p, 8 + 16
     found = costs(p, n)
@@ -71,7 +70,6 @@ def test_bubbles_of_equal_stages_are_those_of_the_literature(p: int, groups: int
 
 
 @sizes
-@settings(deadline=None)
 def test_memory_of_equal_stages_is_that_of_the_literature(p: int, groups: int) -> None:
     n = groups * p
     found = costs(p, n)

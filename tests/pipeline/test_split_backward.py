@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tangram_opt.data.schedule import ScheduleProblem, SplitSchedule, SplitStage
@@ -30,7 +30,6 @@ def problems(draw: Callable[..., int]) -> ScheduleProblem:
 
 
 @given(problems())
-@settings(deadline=None)
 def test_simple_schedules_are_allowed_and_not_better_than_the_bound(problem: ScheduleProblem) -> None:
     for schedule in (as_one_f_one_b(problem), as_zero_bubble(problem)):
         assert check_schedule(problem, schedule) == ()
@@ -38,7 +37,6 @@ def test_simple_schedules_are_allowed_and_not_better_than_the_bound(problem: Sch
 
 
 @given(problems())
-@settings(deadline=None)
 def test_an_iteration_is_never_shorter_with_a_barrier(problem: ScheduleProblem) -> None:
     schedule = as_zero_bubble(problem)
     with_barrier, without = (iteration_ns(replace(problem, barrier=barrier), schedule) for barrier in (True, False))

@@ -158,7 +158,7 @@ def whole_numbers(thing: object) -> list[str]:
     return [field.name for field in fields(thing) if type(getattr(thing, field.name)) is int]  # type: ignore[arg-type]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(data=st.data())
 def test_a_changed_number_is_named_unless_the_plan_stays_true(data: st.DataObject) -> None:
     plan = plan_of()
