@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from formulations.composition_data import CompositionData, Placement
+from formulations.composition_depths import DepthRows
 from formulations.composition_period import PeriodRows, Use
 from formulations.linear import LinearModel
 from tangram_opt.composition.answer import placed
@@ -160,7 +161,7 @@ def arc_flow_without_slowest(data: CompositionData) -> ArcFlowMilp:
         if excess:
             model.add_row(f"depth_{b}", {after[b]: 1, **excess}, upper=most)
     if data.period_ns is not None:
-        _add_period(model, data, use, link)
+        _add_period(model, data, use, link, after)
     return ArcFlowMilp(data, model, use, link, after, sync)
 
 
@@ -169,8 +170,9 @@ def _add_period(
     data: CompositionData,
     use: Mapping[tuple[Placement, int], int],
     link: Mapping[tuple[int, int, int], int],
+    after: Sequence[int],
 ) -> None:
-    """Add the rows of :mod:`formulations.composition_period`."""
+    """Add the rows of :mod:`formulations.composition_period`, or of :mod:`formulations.composition_depths`."""
     between: defaultdict[tuple[int, int], list[Use]] = defaultdict(list)
     starts: dict[str, list[Use]] = {f"{b}": [] for b in range(data.problem.length)}
     ends: defaultdict[int, list[Use]] = defaultdict(list)
@@ -181,6 +183,13 @@ def _add_period(
     times: defaultdict[int, dict[int, int]] = defaultdict(dict)
     for (b, x, e), index in link.items():
         times[b][index] = data.round_trip_ns[x][e]
+    if data.chooses_depths:
+        behind = {b: {after[int(b)]: 1} | {index: -p.stages for p, index in uses} for b, uses in starts.items()}
+        depths = DepthRows(model, data, starts, behind)
+        for (b, e), uses in between.items():
+            if e < data.problem.length:
+                depths.add_in(f"{b}", f"{e}", [index for _, index in uses], times[e])
+        return
     rows = PeriodRows(model, data, starts)
     margin = max((-tail for _, tail, _ in rows.excess.values()), default=0)
     for (b, e), uses in between.items():

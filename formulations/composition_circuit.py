@@ -38,7 +38,8 @@ Constraints
     (order_i)      of islands of one class the first in the list comes first in the pipeline: F_i >= F_i' + S_i',
                    F and S the stages after an island and its own
     and those of due dates (:mod:`formulations.composition_due_dates`), which the flow implies and the relaxation does
-    not, of the maxima, and of a period to keep (:mod:`formulations.composition_period`).
+    not, of the maxima, and of a period to keep (:mod:`formulations.composition_period`, or
+:mod:`formulations.composition_depths` where depths are chosen).
 
 The flow f rules out circuits that leave the depot aside. Exact where the model is one run of equal atoms, with or
 without a single first atom and a single last atom of other kinds.
@@ -53,6 +54,7 @@ from itertools import pairwise
 from typing import Any
 
 from formulations.composition_data import CompositionData, Placement
+from formulations.composition_depths import DepthRows
 from formulations.composition_due_dates import Unary, add_due_dates, encode_due_dates
 from formulations.composition_minmax import Maximum, Use, add_maximum
 from formulations.composition_period import PeriodRows
@@ -214,7 +216,9 @@ def circuit_without_slowest(data: CompositionData) -> Circuit:
     _add_flow(model, data, islands, nodes, x, a, f)
     z = add_due_dates(model, data, _variables(x))
     sync = add_maximum(model, "sync", 1, _uses(x, data, lambda p: p.sync_ns), [1] * len(islands))
-    if data.period_ns is not None:
+    if data.period_ns is not None and data.chooses_depths:
+        _add_depths(model, data, islands, nodes, x, a, f)
+    elif data.period_ns is not None:
         _add_period(model, data, nodes, x, a)
     return Circuit(data, model, islands, nodes, x, a, f, z, sync)
 
@@ -235,6 +239,28 @@ def _add_period(
             link = {index: _round_trip_ns(data, v, w)}
             rows.add_through(names[v], names[w], uses[v], [index], link)
             rows.add_tail(f"{names[v]}_{names[w]}", names[w], uses[v], link)
+
+
+def _add_depths(
+    model: LinearModel,
+    data: CompositionData,
+    islands: Sequence[int],
+    nodes: Mapping[Node, Sequence[Placement]],
+    x: Mapping[tuple[int, str], int],
+    a: Mapping[tuple[Node, Node], int],
+    f: Mapping[tuple[Node, Node], int],
+) -> None:
+    """Add the rows of :mod:`formulations.composition_depths`: a suffix starts at an island."""
+    uses: dict[str, list[tuple[Placement, int]]] = {f"at_{i}": [] for i in range(len(islands))}
+    behind: dict[str, dict[int, int]] = {f"at_{i}": {} for i in range(len(islands))}
+    leaving, _ = _ends(f)
+    for v, placements in nodes.items():
+        uses[f"at_{v[0]}"] += [(p, x[v[0], p.name]) for p in placements]
+        behind[f"at_{v[0]}"] |= dict.fromkeys(leaving[v], 1)
+    rows = DepthRows(model, data, uses, behind)
+    for (v, w), index in a.items():
+        if DEPOT not in (v, w):
+            rows.add_in(f"at_{v[0]}", f"at_{w[0]}", [index], {index: _round_trip_ns(data, v, w)})
 
 
 def _variables(x: Mapping[tuple[int, str], int]) -> dict[str, list[int]]:

@@ -14,11 +14,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from operator import le
+from typing import Final
 
 from tangram_opt.composition import depth_limit, evaluate
-from tangram_opt.composition.objective import is_by_period, own_slowest_ns, whole_period_ns
+from tangram_opt.composition.objective import is_by_period, largest_slowest_ns, option_caps, own_slowest_ns
 from tangram_opt.composition.potentials import potential
 from tangram_opt.data.composition import Composition, CompositionProblem, SignatureRun
+
+UNLIMITED: Final = 1 << 62
+"""Stands for no limit where limits are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,25 @@ class Placement:
         if run == self.last_run:
             return self.tail
         return count if self.first_run < run < self.last_run else 0
+
+
+@dataclass(frozen=True, slots=True)
+class StageLimits:
+    """What the choice of depths needs to know of a stage.
+
+    Attributes
+    ----------
+    time_ns : int
+        Forward and backward time of one micro-batch.
+    behind_ns : int
+        Both ways over the boundary behind it inside the option; 0 for the last one.
+    cap : int or None
+        The most micro-batches that it may keep in flight; None where memory holds all of them.
+    """
+
+    time_ns: int
+    behind_ns: int
+    cap: int | None
 
 
 @dataclass(frozen=True)
@@ -172,21 +195,46 @@ class CompositionData:
 
     def slowest_ns(self, composition: Composition) -> int:
         """Slowest part of the objective of a composition: its slowest stage, or its period."""
-        evaluation = evaluate(self.problem, composition)
-        if self.by_period:
-            return whole_period_ns(evaluation.times_ns, evaluation.transfers_ns)
-        return max(evaluation.times_ns)
+        return evaluate(self.problem, composition).slowest_ns
 
     def largest_slowest_ns(self) -> int:
-        """Bound the slowest part from above: a stretch takes, per stage, at most an option alone and a boundary."""
-        boundary = max((max(row, default=0) for row in self.round_trip_ns), default=0) if self.by_period else 0
-        return max((p.bottleneck_ns for p in self.placements), default=0) + boundary
+        """Bound the slowest part from above."""
+        if not self.by_period:
+            return max((p.bottleneck_ns for p in self.placements), default=0)
+        options = (self.problem.options[p.option] for p in self.placements)
+        return largest_slowest_ns(options, max((max(row, default=0) for row in self.round_trip_ns), default=0))
+
+    @property
+    def chooses_depths(self) -> bool:
+        """Whether stages may keep more micro-batches in flight than 1F1B does."""
+        return self.problem.depths == "chosen"
+
+    @property
+    def longest_boundary_ns(self) -> int:
+        """Both ways over the slowest boundary, between options or inside one."""
+        inner = (2 * time for p in self.placements for time in self.problem.options[p.option].inner_transfers_ns)
+        return max(max(inner, default=0), max((max(row, default=0) for row in self.round_trip_ns), default=0))
+
+    def stage_limits(self, p: Placement) -> tuple[StageLimits, ...]:
+        """Stages of a placement, front to back."""
+        option = self.problem.options[p.option]
+        behind = (*(2 * time for time in option.inner_transfers_ns), 0)
+        caps = option_caps(self.problem, option)
+        return tuple(
+            StageLimits(stage.time_ns, both_ways, cap)
+            for stage, both_ways, cap in zip(option.stages, behind, caps, strict=True)
+        )
+
+    @property
+    def kept_period_ns(self) -> int:
+        """The period that has to be kept."""
+        if self.period_ns is None:
+            raise ValueError("no period has to be kept")
+        return self.period_ns
 
     def potential(self, p: Placement) -> tuple[int, int, int]:
         """Head, tail and through of a placement for the period to keep, see :mod:`.composition.potentials`."""
-        if self.period_ns is None:
-            raise ValueError("no period has to be kept")
-        return potential(self.problem.options[p.option], self.period_ns)
+        return potential(self.problem.options[p.option], self.kept_period_ns)
 
     def within(self, slowest_ns: int) -> CompositionData:
         """Keep what can matter where the slowest part is within a limit, and costs nothing."""
@@ -194,7 +242,17 @@ class CompositionData:
         if not self.by_period:
             return _reduced(self, kept, _respects_but_slowest)
         limited = replace(self, period_ns=slowest_ns)
-        return _reduced(limited, kept, lambda p: (*_respects_but_slowest(p), *limited.potential(p)))
+        respects = limited.respects_of_stages if self.chooses_depths else limited.potential
+        return _reduced(limited, kept, lambda p: (*_respects_but_slowest(p), *respects(p)))
+
+    def respects_of_stages(self, p: Placement) -> tuple[int, ...]:
+        """What should be small where depths are chosen: stage by stage, and only in options of equally many stages."""
+        stages = [
+            (stage.time_ns, stage.behind_ns, -UNLIMITED if stage.cap is None else -stage.cap)
+            for stage in self.stage_limits(p)
+        ]
+        # A longer tuple is never beaten by a shorter one, as its number of stages comes first.
+        return (-p.stages, *(value for stage in stages for value in stage))
 
 
 def composition_data(problem: CompositionProblem) -> CompositionData:
@@ -219,7 +277,7 @@ def composition_data(problem: CompositionProblem) -> CompositionData:
     for index, option in enumerate(problem.options):
         pieces = merged_runs(option.atoms)
         number = slices.setdefault(pieces, len(slices))
-        slowest_ns = own_slowest_ns(option) if by_period else option.bottleneck_ns
+        slowest_ns = own_slowest_ns(problem, option) if by_period else option.bottleneck_ns
         placed += _placements(problem, runs, counts, most_stages, index, pieces, number, slowest_ns)
     whole = CompositionData(
         problem=problem,
@@ -345,8 +403,7 @@ def _respects(p: Placement) -> tuple[int, ...]:
 
 
 def _respects_but_slowest(p: Placement) -> tuple[int, ...]:
-    unlimited = 1 << 62
-    return (p.sum_ns, p.sync_ns, p.stages, -(unlimited if p.limit is None else p.limit))
+    return (p.sum_ns, p.sync_ns, p.stages, -(UNLIMITED if p.limit is None else p.limit))
 
 
 def _meetings(placed: Iterable[Placement], counts: Sequence[int]) -> set[tuple[int, int]]:

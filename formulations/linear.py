@@ -35,7 +35,9 @@ class Variable:
     cost : int
         Its weight in the objective, which is minimised.
     follows : bool
-        Whether the other variables determine it, and integrality need not be asked for.
+        Whether the other variables determine it.
+    integral : bool
+        Whether integrality must be asked for.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Variable:
     upper: int
     cost: int
     follows: bool = False
+    integral: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +90,9 @@ class LinearModel:
         """Add a variable that is 0 or 1 and return its index."""
         return self.add_variable(name, 0, 1, cost)
 
-    def add_maximum(self, name: str, lower: int, upper: int, cost: int) -> int:
-        """Add a variable that rows push above sums of others, and return its index."""
-        self.variables.append(Variable(name, lower, upper, cost, follows=True))
+    def add_maximum(self, name: str, lower: int, upper: int, cost: int, *, integral: bool = False) -> int:
+        """Add a variable that rows push above sums of others, or above their integer parts; return its index."""
+        self.variables.append(Variable(name, lower, upper, cost, follows=True, integral=integral))
         return len(self.variables) - 1
 
     def add_row(self, name: str, terms: Terms, *, lower: int | None = None, upper: int | None = None) -> None:

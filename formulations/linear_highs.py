@@ -65,7 +65,7 @@ def proven_bound(linear: LinearModel, dual_bound: float) -> int | None:
 
 def _column_unit(variable: Variable) -> int:
     """Variables that need not be integers are counted in units of at most 2^-10 of their range."""
-    return 1 << max(max(abs(variable.upper), abs(variable.lower)).bit_length() - 10, 0) if variable.follows else 1
+    return 1 << max(max(abs(variable.upper), abs(variable.lower)).bit_length() - 10, 0) if not variable.integral else 1
 
 
 def _row_unit(row: Row, columns: Sequence[int]) -> int:
@@ -133,7 +133,7 @@ def _in_units(linear: LinearModel, cost_unit: int, columns: Sequence[int], rows:
     lp.col_lower_ = np.array([v.lower / c for v, c in zip(linear.variables, columns, strict=True)], dtype=np.float64)
     lp.col_upper_ = np.array([v.upper / c for v, c in zip(linear.variables, columns, strict=True)], dtype=np.float64)
     kinds = highspy.HighsVarType
-    lp.integrality_ = [kinds.kContinuous if v.follows else kinds.kInteger for v in linear.variables]
+    lp.integrality_ = [kinds.kInteger if v.integral else kinds.kContinuous for v in linear.variables]
     lower = [-inf if r.lower is None else r.lower / unit for r, unit in zip(linear.rows, rows, strict=True)]
     upper = [inf if r.upper is None else r.upper / unit for r, unit in zip(linear.rows, rows, strict=True)]
     values = [c * columns[i] / unit for r, unit in zip(linear.rows, rows, strict=True) for i, c in r.terms.items()]

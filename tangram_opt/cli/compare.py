@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -12,7 +12,7 @@ import typer
 
 from tangram_opt import documents
 from tangram_opt.backend import Problem
-from tangram_opt.cli.options import AsJson, Objective, Seed, TimeLimit
+from tangram_opt.cli.options import AsJson, Depths, Objective, Seed, TimeLimit, by_form
 from tangram_opt.cli.output import print_json, say_written, stdout_console
 from tangram_opt.cli.progress import reporting
 from tangram_opt.crosscheck import (
@@ -23,7 +23,6 @@ from tangram_opt.crosscheck import (
     random_problems,
     save_disagreements,
 )
-from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.errors import InputError, NoPlanError
 from tangram_opt.show.tables import Column, print_line, print_table
@@ -54,6 +53,7 @@ def compare(
         Literal["composition", "islands"], typer.Option("--kind", help="Kind of the random problems.")
     ] = "composition",
     objective: Objective = None,
+    depths: Depths = None,
     seed: Seed = 0,
     time_limit: TimeLimit = DEFAULT_TIME_LIMIT_S,
     workers: Annotated[int, typer.Option("--workers", metavar="N", min=1, help="Solvers that run at a time.")] = 1,
@@ -72,14 +72,14 @@ def compare(
     """Compare solvers: run each in every formulation, check each answer, and see whether they fit together."""
     names = None if solvers is None else list(dict.fromkeys(solvers.split(",")))
     limit = DEFAULT_TIME_LIMIT_S if time_limit is None else time_limit
-    given = [_by(objective, _load(path)) for path in instances or ()]
+    given = [by_form(_load(path), objective, depths) for path in instances or ()]
     if not given and random is None:
         raise InputError("compare: nothing to compare, expected INSTANCE files or --random N")
     reports = []
     if given:
         reports.append(_crosscheck(given, names, limit, workers, seed, fresh=True))
     if random is not None:
-        problems = [_by(objective, problem) for problem in RANDOM[kind](random, seed)]
+        problems = [by_form(problem, objective, depths) for problem in RANDOM[kind](random, seed)]
         reports.append(_crosscheck(problems, names, limit, workers, seed, fresh=False))
     report = Report(
         tuple(row for each in reports for row in each.rows),
@@ -109,15 +109,6 @@ def _load(path: Path) -> Problem:
     if isinstance(problem, PlanningProblem):
         raise InputError(f"{path}: a planning problem, expected an islands problem or a composition problem")
     return problem
-
-
-def _by(objective: Literal["closed", "period"] | None, problem: Problem) -> Problem:
-    """Let a problem minimise another objective than it states."""
-    if objective is None:
-        return problem
-    if not isinstance(problem, CompositionProblem):
-        raise InputError(f"{problem.name}: no composition problem, --objective is for composition problems")
-    return replace(problem, objective=objective)
 
 
 def _crosscheck(

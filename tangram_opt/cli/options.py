@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
+
+from tangram_opt.backend import Problem
+from tangram_opt.data.composition import CompositionProblem
+from tangram_opt.data.planning import PlanningProblem
+from tangram_opt.errors import InputError
+
+FormT = TypeVar("FormT", bound=Problem | PlanningProblem)
 
 
 def _check_seconds(seconds: float | None) -> float | None:
@@ -56,6 +64,14 @@ Objective = Annotated[
         show_default=False,
     ),
 ]
+Depths = Annotated[
+    Literal["standard", "chosen"] | None,
+    typer.Option(
+        "--depths",
+        help="Micro-batches in flight: those of 1F1B, or as many more as memory allows and pay.",
+        show_default=False,
+    ),
+]
 Formulation = Annotated[
     str,
     typer.Option(
@@ -86,3 +102,25 @@ Workers = Annotated[
         show_default=False,
     ),
 ]
+
+
+def by_form(
+    problem: FormT, objective: Literal["closed", "period"] | None, depths: Literal["standard", "chosen"] | None
+) -> FormT:
+    """Let a problem minimise another form of the iteration time than it states.
+
+    Raises
+    ------
+    InputError
+        It is an islands problem, or depths are to be chosen for an objective that does not depend on them.
+    """
+    given: dict[str, Any] = {"objective": objective, "depths": depths}
+    changes = {name: value for name, value in given.items() if value is not None}
+    if not changes:
+        return problem
+    if not isinstance(problem, CompositionProblem | PlanningProblem):
+        raise InputError(f"{problem.name}: an islands problem, --{next(iter(changes))} is for iteration times")
+    try:
+        return replace(problem, **changes)
+    except ValueError as error:
+        raise InputError(f"{problem.name}: {error}") from error

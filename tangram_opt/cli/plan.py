@@ -10,7 +10,7 @@ import typer
 from tangram_opt import documents
 from tangram_opt.catalogue import find_recipe
 from tangram_opt.cli.answer import give_answer
-from tangram_opt.cli.options import AsJson, Objective, Output, TimeLimit, Workers
+from tangram_opt.cli.options import AsJson, Depths, Objective, Output, TimeLimit, Workers
 from tangram_opt.cli.output import check_writable
 from tangram_opt.cli.planning import make_plan
 from tangram_opt.data.planning import PlanningProblem, Pruning
@@ -49,6 +49,7 @@ def plan(
         bool, typer.Option("--no-infeasibility-pruning", help="Also ask for slices that cannot fit in memory.")
     ] = False,
     objective: Objective = None,
+    depths: Depths = None,
     workers: Workers = None,
     time_limit: TimeLimit = None,
     as_json: AsJson = False,
@@ -69,6 +70,7 @@ def plan(
             recipe=find_recipe(recipe),
             pruning=Pruning(not no_redundancy_pruning, _window(imbalance_window), not no_infeasibility_pruning),
             objective=objective or "period",
+            depths=depths or "standard",
         )
     except ValueError as error:
         raise InputError(f"command line: {error}") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from tangram_opt import documents
 from tangram_opt.cli.answer import give_answer
 from tangram_opt.cli.options import (
     AsJson,
+    Depths,
     Formulation,
     Objective,
     Output,
@@ -21,12 +21,12 @@ from tangram_opt.cli.options import (
     Threads,
     TimeLimit,
     Workers,
+    by_form,
     parameter_values,
 )
 from tangram_opt.cli.output import check_writable
 from tangram_opt.cli.planning import make_plan
 from tangram_opt.cli.solving import solve_with_progress
-from tangram_opt.data.island import IslandsProblem
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.errors import InputError
 from tangram_opt.result import Result
@@ -39,6 +39,7 @@ def solve(
     ],
     solver: Solver = "auto",
     objective: Objective = None,
+    depths: Depths = None,
     formulation: Formulation = "auto",
     parameters: Parameters = None,
     time_limit: TimeLimit = None,
@@ -51,10 +52,7 @@ def solve(
     """Solve an instance; the file says which kind it is."""
     check_writable(output)
     problem = documents.load_instance(instance)
-    if objective is not None:
-        if isinstance(problem, IslandsProblem):
-            raise InputError(f"{instance}: an islands problem, --objective is for composition and planning problems")
-        problem = replace(problem, objective=objective)
+    problem = by_form(problem, objective, depths)
     result: Result[Any]
     if isinstance(problem, PlanningProblem):
         if formulation != "auto" or parameters:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from tangram_opt.composition.objective import iteration_ns
+from tangram_opt.composition.objective import iteration_of_parts_ns, option_caps, slowest_part_ns
 from tangram_opt.data.composition import Composition, CompositionProblem, Option
 from tangram_opt.errors import InputError
+from tangram_opt.pipeline import least_depths, standard_depths
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +22,12 @@ class Evaluation:
     transfers_ns : tuple of int
         One-way transfer time over each boundary between neighbouring stages.
     stages_after, in_flight : tuple of int
-        Stages behind it, and the micro-batches that it keeps in flight: ``min(n, stages after + 1)``.
+        Stages behind it, and the micro-batches that it keeps in flight: ``min(n, stages after + 1)``, or, where
+        depths are chosen, the least that keep the least period.
     memory_bytes, memory_limit_bytes : tuple of int
         What each of its GPUs needs at this place, and what it has.
+    slowest_ns : int
+        The slowest stage, or the period where that counts.
     objective_ns : int
         Iteration time by the problem's objective.
     """
@@ -35,6 +39,7 @@ class Evaluation:
     in_flight: tuple[int, ...]
     memory_bytes: tuple[int, ...]
     memory_limit_bytes: tuple[int, ...]
+    slowest_ns: int
     objective_ns: int
 
 
@@ -74,8 +79,16 @@ def evaluate(problem: CompositionProblem, composition: Composition) -> Evaluatio
             transfers.append(_transfer_ns(problem, options[i - 1], option))
         transfers.extend(option.inner_transfers_ns)
     after = tuple(reversed(range(len(stages))))
-    in_flight = tuple(min(problem.micro_batches, behind + 1) for behind in after)
     times = tuple(stage.time_ns for stage in stages)
+    depths = standard_depths(len(stages))
+    slowest_ns = slowest_part_ns(problem.objective, times, transfers)
+    if problem.depths == "chosen":
+        caps = [cap for option in options for cap in option_caps(problem, option)]
+        # What does not fit with the depths of 1F1B is not allowed anyway.
+        most = [cap if cap is None else max(cap, depth) for cap, depth in zip(caps, depths, strict=True)]
+        slowest_ns = slowest_part_ns(problem.objective, times, transfers, most)
+        depths = least_depths(times, transfers, slowest_ns, most) or depths
+    in_flight = tuple(min(problem.micro_batches, depth) for depth in depths)
     syncs = tuple(stage.sync_ns for stage in stages)
     return Evaluation(
         times_ns=times,
@@ -87,7 +100,10 @@ def evaluate(problem: CompositionProblem, composition: Composition) -> Evaluatio
             stage.static_bytes + held * stage.in_flight_bytes for stage, held in zip(stages, in_flight, strict=True)
         ),
         memory_limit_bytes=tuple(limits),
-        objective_ns=iteration_ns(problem.objective, problem.micro_batches, times, transfers, syncs),
+        slowest_ns=slowest_ns,
+        objective_ns=iteration_of_parts_ns(
+            problem.micro_batches, slowest_ns, sum(times) + 2 * sum(transfers), max(syncs)
+        ),
     )
 
 

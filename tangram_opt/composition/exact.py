@@ -16,6 +16,7 @@ from typing import Final
 
 import numpy as np
 
+from tangram_opt.composition.objective import largest_slowest_ns
 from tangram_opt.composition.order_free import OrderFree, order_is_free
 from tangram_opt.composition.potentials import potentials
 from tangram_opt.composition.prices import Found, Way
@@ -127,21 +128,18 @@ class BoxSearch:
             self.open = [root]
 
     def largest_theta_ns(self) -> int:
-        """Bound the slowest part of any composition from above.
-
-        A stretch of stages takes, per stage, no longer than the slowest of its options alone and a boundary.
-        """
+        """Bound the slowest part of any composition from above."""
+        if not self.table.by_period:
+            return int(self.bottlenecks[-1])
         links = self.table.round_trip_ns[self.table.round_trip_ns < IMPOSSIBLE]
-        longest = int(links.max(initial=0)) if self.table.by_period else 0
-        return int(self.bottlenecks[-1]) + longest
+        return largest_slowest_ns((self.table.problem.options[i] for i in self.table.option), int(links.max(initial=0)))
 
     @staticmethod
     def costs_within(options: OptionTable, box: Box) -> tuple[Ints, ...]:
         """List what counts as cost of an option within a box: the sum, and the excess over the period."""
         if not options.by_period:
             return (options.sum_ns,)
-        excess = potentials(options, box.theta_high)
-        return (options.sum_ns, excess.head, excess.tail, excess.through)
+        return (options.sum_ns, *potentials(options, box.theta_high).costs)
 
     @property
     def bound_ns(self) -> int:

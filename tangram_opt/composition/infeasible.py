@@ -32,7 +32,8 @@ def why_infeasible(problem: CompositionProblem, stop: Callable[[], bool]) -> str
     str
         One sentence.
     """
-    problem = replace(problem, objective="closed")  # whether there is a solution does not depend on it
+    # Whether there is a solution does not depend on them.
+    problem = replace(problem, objective="closed", depths="standard")
     atom = _uncovered(problem, problem.options)
     if atom is not None:
         return f"no option covers atom {atom} ({problem.signatures[atom]!r})"

@@ -3,17 +3,22 @@
 *Closed form* (paper section 5.2): (n-1) max t + sum t + 2 sum c + max sync. It takes transfers for hidden in the steady
 state. *Period form*: the slowest stage is replaced by the period P of the steady state, the longest round trip per
 micro-batch over all stretches of neighbouring stages (:func:`tangram_opt.pipeline.period_ns`), in whole nanoseconds.
-Where transfers take no time the two are equal; the period form is never below the closed one.
+Where transfers take no time the two are equal; the period form is never below the closed one. Where depths are chosen,
+P is the least period of any depths that memory allows (:mod:`tangram_opt.pipeline.depths`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil
 from typing import Final
 
+from tangram_opt.composition.placement import depth_caps
 from tangram_opt.data.composition import CompositionProblem, Objective, Option
-from tangram_opt.pipeline import Pipeline, period_ns
+from tangram_opt.data.plan import Plan
+from tangram_opt.pipeline import Pipeline, bearable_depths, least_period_ns, period_ns
+
+Caps = Sequence[int | None]
 
 OBJECTIVES: Final[tuple[Objective, ...]] = ("closed", "period")
 
@@ -24,6 +29,7 @@ def iteration_ns(
     times_ns: Sequence[int],
     transfers_ns: Sequence[int],
     syncs_ns: Sequence[int],
+    most_in_flight: Caps | None = None,
 ) -> int:
     """Iteration time of a pipeline.
 
@@ -37,6 +43,8 @@ def iteration_ns(
         Forward and backward time of one micro-batch, and gradient synchronisation, of each of the S stages.
     transfers_ns : sequence of int
         One-way transfer time over each of the S-1 boundaries between neighbouring stages.
+    most_in_flight : sequence of int or None
+        Where depths are chosen, the most micro-batches that each stage may keep in flight, None for any number.
 
     Returns
     -------
@@ -44,8 +52,15 @@ def iteration_ns(
         Nanoseconds. The last term bounds the end of the iteration from above: no stage synchronises later than
         the last backward pass ends; with it 0 the closed form is that of the paper's section 5.2.
     """
-    slowest_ns = whole_period_ns(times_ns, transfers_ns) if objective == "period" else max(times_ns)
+    slowest_ns = slowest_part_ns(objective, times_ns, transfers_ns, most_in_flight)
     return iteration_of_parts_ns(micro_batches, slowest_ns, sum(times_ns) + 2 * sum(transfers_ns), max(syncs_ns))
+
+
+def slowest_part_ns(
+    objective: Objective, times_ns: Sequence[int], transfers_ns: Sequence[int], most_in_flight: Caps | None = None
+) -> int:
+    """What an iteration takes for every micro-batch but the first: the slowest stage, or the period."""
+    return whole_period_ns(times_ns, transfers_ns, most_in_flight) if objective == "period" else max(times_ns)
 
 
 def closed_form_ns(
@@ -55,14 +70,29 @@ def closed_form_ns(
     return iteration_ns("closed", micro_batches, times_ns, transfers_ns, syncs_ns)
 
 
+def iteration_of_plan_ns(plan: Plan, objective: Objective) -> int:
+    """Iteration time of the stages of a plan by any form; where depths are chosen, no stage keeps more than it says."""
+    most = bearable_depths([stage.in_flight for stage in plan.stages], plan.micro_batches)
+    return iteration_ns(
+        objective,
+        plan.micro_batches,
+        [stage.time_ns for stage in plan.stages],
+        [stage.transfer_ns for stage in plan.stages[:-1]],
+        [stage.sync_ns for stage in plan.stages],
+        most if plan.depths == "chosen" else None,
+    )
+
+
 def closed_form_of_ns(pipeline: Pipeline) -> int:
     """Iteration time of a pipeline by the closed form."""
     return closed_form_ns(pipeline.micro_batches, pipeline.times_ns, pipeline.transfer_ns, pipeline.sync_ns)
 
 
-def whole_period_ns(times_ns: Sequence[int], transfers_ns: Sequence[int]) -> int:
-    """Period of the steady state of 1F1B, rounded up to whole nanoseconds."""
-    return ceil(period_ns(times_ns, transfers_ns))
+def whole_period_ns(times_ns: Sequence[int], transfers_ns: Sequence[int], most_in_flight: Caps | None = None) -> int:
+    """Period of the steady state, rounded up to whole nanoseconds: of 1F1B, or of the best depths; see above."""
+    if most_in_flight is None:
+        return ceil(period_ns(times_ns, transfers_ns))
+    return least_period_ns(times_ns, transfers_ns, most_in_flight)
 
 
 def iteration_of_parts_ns(micro_batches: int, slowest_ns: int, sum_ns: int, sync_ns: int) -> int:
@@ -81,6 +111,22 @@ def is_by_period(problem: CompositionProblem) -> bool:
     return inner or any(time for row in problem.transfer_ns for time in row)
 
 
-def own_slowest_ns(option: Option) -> int:
+def own_slowest_ns(problem: CompositionProblem, option: Option) -> int:
     """Period of an option alone, rounded up; that of a pipeline it is part of is not below it."""
-    return whole_period_ns([stage.time_ns for stage in option.stages], option.inner_transfers_ns)
+    caps = option_caps(problem, option) if problem.depths == "chosen" else None
+    return whole_period_ns([stage.time_ns for stage in option.stages], option.inner_transfers_ns, caps)
+
+
+def largest_slowest_ns(options: Iterable[Option], boundary_ns: int) -> int:
+    """Bound the period of any composition from above.
+
+    A stretch of stages takes, per stage, no longer than the slowest of its options alone and a boundary both ways. That
+    is so for the depths of 1F1B, and other depths are chosen only where they do better.
+    """
+    alone = (whole_period_ns([stage.time_ns for stage in o.stages], o.inner_transfers_ns) for o in options)
+    return max(alone, default=0) + boundary_ns
+
+
+def option_caps(problem: CompositionProblem, option: Option) -> tuple[int | None, ...]:
+    """Most micro-batches that the stages of an option may keep in flight, see :func:`.placement.depth_caps`."""
+    return depth_caps(option, problem.islands[problem.class_index[option.island]], problem.micro_batches)

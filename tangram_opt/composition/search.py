@@ -155,9 +155,10 @@ class _Growth:
             | (self.rank[row] >= self.rank[behind])
         )
         over = labels.head[parent] + table.round_trip_ns[table.exit[row], labels.entry[parent]]
+        parent, row, island, used, head = parent[fits], row[fits], island[fits], used[fits], over[fits]
         if self.excess is not None:
-            fits &= self.excess.tail[row] + over <= 0
-        parent, row, island, used, over = parent[fits], row[fits], island[fits], used[fits], over[fits]
+            kept, head = self.excess.prepend(row, head, labels.stages[parent])
+            parent, row, island, used, head = parent[kept], row[kept], island[kept], used[kept], head[kept]
         atom = labels.atom[parent] - table.length[row]
         stages = np.minimum(labels.stages[parent] + table.stages[row], table.depth)
         entry = table.entry[row]
@@ -165,7 +166,6 @@ class _Growth:
         returned = (price[island] > 0) | ((price[island] < 0) & (used == 0))
         refund = labels.refund[parent] - np.where(returned, price[island], 0)
         bound = cost + self.relaxed.to_front_ns[entry, atom, stages] - refund
-        head = over if self.excess is None else np.maximum(self.excess.head[row], self.excess.through[row] + over)
         code = labels.used[parent] + self.place_value[island]
         promising = np.flatnonzero((bound < cutoff_ns) & (cost < cutoff_ns))
         return _Labels(parent, row, code, atom, stages, entry, cost, refund, head, bound).keep(promising)

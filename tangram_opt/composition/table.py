@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tangram_opt.composition.objective import (
     is_by_period,
     iteration_of_parts_ns,
+    option_caps,
     own_slowest_ns,
     whole_period_ns,
 )
@@ -34,7 +35,7 @@ LONGEST_NS: Final = 1 << 58
 
 _COLUMNS: Final = (
     *("option", "island", "slice", "entry", "exit", "length", "stages", "limit"),
-    *("sum_ns", "bottleneck_ns", "sync_ns", "swap_group", "front_ns", "back_ns"),
+    *("sum_ns", "bottleneck_ns", "sync_ns", "swap_group", "front_ns", "back_ns", "time_ns", "hop_ns", "cap"),
 )
 
 
@@ -57,6 +58,9 @@ class OptionTable:
     front_ns, back_ns : array of int, shape (options, deepest)
         Times of its first, and of its last 1, 2, ... stages with both ways between them, -IMPOSSIBLE beyond its
         stages: what the period needs to know. No columns where the objective is the closed form.
+    time_ns, hop_ns, cap : array of int, shape (options, deepest)
+        Where depths are chosen, time of its last, last but one, ... stage, both ways over the boundary behind that
+        inside the option, and the most micro-batches that it may keep in flight. No columns where they are not.
     first_atom, first_atom_start : array of int
         Atoms at which slices can start, slice by slice, and where those of each slice begin.
     swap_group : array of int
@@ -91,6 +95,9 @@ class OptionTable:
     swap_group: Ints
     front_ns: Ints
     back_ns: Ints
+    time_ns: Ints
+    hop_ns: Ints
+    cap: Ints
     round_trip_ns: Ints
     count: Ints
     required: Ints
@@ -104,6 +111,11 @@ class OptionTable:
         """Whether the slowest part of the objective is the period, and not just the slowest stage."""
         return bool(self.front_ns.shape[1])
 
+    @property
+    def chooses_depths(self) -> bool:
+        """Whether stages may keep more micro-batches in flight than 1F1B does."""
+        return bool(self.cap.shape[1])
+
     def slowest_ns(self, rows: Sequence[int]) -> int:
         """Slowest part of the objective of options in a row: the slowest stage, or the period."""
         if not self.by_period:
@@ -116,7 +128,10 @@ class OptionTable:
             for option, link in zip(options, [*between, None], strict=True)
             for time in (*option.inner_transfers_ns, *(() if link is None else (link,)))
         ]
-        return whole_period_ns(times, transfers)
+        if not self.chooses_depths:
+            return whole_period_ns(times, transfers)
+        caps = [cap for option in options for cap in option_caps(self.problem, option)]
+        return whole_period_ns(times, transfers, caps)
 
     def keep(self, rows: Ints) -> OptionTable:
         """Keep some rows only, in the given order."""
@@ -172,7 +187,7 @@ def option_table(problem: CompositionProblem) -> OptionTable:
                 len(option.stages),
                 problem.length if limit is None else min(limit, problem.length),
                 option.sum_ns,
-                own_slowest_ns(option) if by_period else option.bottleneck_ns,
+                own_slowest_ns(problem, option) if by_period else option.bottleneck_ns,
                 option.sync_ns,
                 uniform[piece],
             )
@@ -186,7 +201,11 @@ def option_table(problem: CompositionProblem) -> OptionTable:
     round_trip = np.where(one_way >= IMPOSSIBLE, IMPOSSIBLE, 2 * one_way)
     most = _most_stages(island_, stages, count, problem.length)
     ending = limit_[limit_ < most]
+    chosen = by_period and problem.depths == "chosen"
     depth = int(ending.max()) + 1 if ending.size else 0
+    if chosen:  # What a stage may keep beyond 1F1B depends on how many stages are behind it, down to the last one.
+        depth = most + 1
+    time_ns, hop_ns, cap = _stage_by_stage(problem, option_.tolist() if chosen else [], len(rows))
     ports = len(one_way) * (one_way.shape[1] + 1)
     table = OptionTable(
         option=option_,
@@ -206,6 +225,9 @@ def option_table(problem: CompositionProblem) -> OptionTable:
         swap_group=np.where((kind < 0) | by_period, -1, kind * ports + exit_ * one_way.shape[1] + entry),
         front_ns=front_ns if by_period else np.empty((len(rows), 0), dtype=np.int64),
         back_ns=back_ns if by_period else np.empty((len(rows), 0), dtype=np.int64),
+        time_ns=time_ns,
+        hop_ns=hop_ns,
+        cap=cap,
         round_trip_ns=np.hstack([round_trip, np.zeros((len(round_trip), 1), dtype=np.int64)]),
         count=count,
         required=np.array([int(island.name in problem.required) for island in problem.islands], dtype=np.int64),
@@ -262,6 +284,20 @@ def _stretches(problem: CompositionProblem, options: Sequence[int]) -> tuple[Int
         front[row, : len(times)] = np.cumsum(times) + np.cumsum([0, *between])
         back[row, : len(times)] = np.cumsum(times[::-1]) + np.cumsum([0, *between[::-1]])
     return front, back
+
+
+def _stage_by_stage(problem: CompositionProblem, options: Sequence[int], rows: int) -> tuple[Ints, Ints, Ints]:
+    """Times, inner boundaries and caps of options from the back, see :class:`OptionTable`."""
+    deepest = max((len(problem.options[index].stages) for index in options), default=0)
+    time, hop = np.zeros((rows, deepest), dtype=np.int64), np.zeros((rows, deepest), dtype=np.int64)
+    cap = np.full((rows, deepest), IMPOSSIBLE, dtype=np.int64)
+    for row, index in enumerate(options):
+        option = problem.options[index]
+        stages = len(option.stages)
+        time[row, :stages] = [stage.time_ns for stage in reversed(option.stages)]
+        hop[row, 1:stages] = [2 * time for time in reversed(option.inner_transfers_ns)]
+        cap[row, :stages] = [IMPOSSIBLE if most is None else most for most in reversed(option_caps(problem, option))]
+    return time, hop, cap
 
 
 def _check_range(problem: CompositionProblem) -> None:

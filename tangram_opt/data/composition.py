@@ -15,6 +15,7 @@ from typing import Final, Literal
 from tangram_opt.data.constraints import STRICT, NonEmptyStr, NonNegativeInt, PositiveInt
 
 Objective = Literal["closed", "period"]
+Depths = Literal["standard", "chosen"]
 
 MOST_ATOMS: Final = 2**14
 """Far above any model; searches look at every atom, and often at every pair of them."""
@@ -179,6 +180,9 @@ class CompositionProblem:
         Island classes of which at least one island must be used.
     objective : {"closed", "period"}
         What is minimised, see :mod:`tangram_opt.composition.objective`.
+    depths : {"standard", "chosen"}
+        Whether every stage keeps as many micro-batches in flight as 1F1B does, or as many more as memory allows and
+        the least period takes, see :mod:`tangram_opt.pipeline.depths`.
     """
 
     __pydantic_config__ = STRICT
@@ -192,8 +196,10 @@ class CompositionProblem:
     transfer_ns: tuple[tuple[NonNegativeInt, ...], ...]
     required: tuple[NonEmptyStr, ...] = ()
     objective: Objective = "closed"
+    depths: Depths = "standard"
 
     def __post_init__(self) -> None:
+        check_depths(self.depths, self.objective)
         if not self.atoms:
             raise ValueError("atoms: expected at least one atom")
         if self.length > MOST_ATOMS:
@@ -214,6 +220,10 @@ class CompositionProblem:
             for what, port in (("entry_port", option.entry_port), ("exit_port", option.exit_port)):
                 if port not in ports:
                     raise ValueError(f"options[{i}].{what}: {port!r}, expected one of {sorted(ports)}")
+            if self.depths == "chosen" and not all(stage.time_ns for stage in option.stages):
+                raise ValueError(
+                    f"options[{i}].stages: one takes no time, at least 1 ns is expected where depths are chosen"
+                )
         for name in self.required:
             if name not in names:
                 raise ValueError(f"required: {name!r}, expected one of {sorted(names)}")
@@ -265,6 +275,12 @@ class Composition:
 
     problem: NonEmptyStr
     picks: tuple[Pick, ...]
+
+
+def check_depths(depths: Depths, objective: Objective) -> None:
+    """Raise a ValueError where depths are to be chosen for an objective that does not depend on them."""
+    if depths == "chosen" and objective != "period":
+        raise ValueError(f"depths: 'chosen' with objective {objective!r}, expected objective 'period'")
 
 
 def _check_distinct(what: str, names: list[str]) -> None:

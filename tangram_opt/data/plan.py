@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from tangram_opt.data.composition import Objective
+from tangram_opt.data.composition import Depths, Objective
 from tangram_opt.data.constraints import STRICT, NonEmptyStr, NonNegativeInt, PositiveInt
 from tangram_opt.data.units import NS_PER_S
 
@@ -61,7 +61,8 @@ class PlannedStage:
     static_bytes, in_flight_bytes : int
         Memory of each GPU, once and for every micro-batch in flight.
     in_flight : int
-        Micro-batches in flight at this place of the pipeline: ``min(n, stages after + 1)``.
+        Micro-batches in flight at this place of the pipeline: ``min(n, stages after + 1)``, or more where depths are
+        chosen.
     memory_limit_bytes : int
         Memory of each GPU that the plan may use.
     """
@@ -213,6 +214,8 @@ class Plan:
         How it was found.
     objective : {"closed", "period"}
         By which form the iteration time was minimised.
+    depths : {"standard", "chosen"}
+        Whether the micro-batches in flight are those of 1F1B, or were chosen as well.
     """
 
     __pydantic_config__ = STRICT
@@ -239,6 +242,7 @@ class Plan:
     idle_gpus: NonNegativeInt
     search: SearchReport
     objective: Objective = "closed"
+    depths: Depths = "standard"
 
     @property
     def micro_batches(self) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tangram_opt.data.cluster import Cluster
-from tangram_opt.data.composition import Objective
+from tangram_opt.data.composition import Depths, Objective, check_depths
 from tangram_opt.data.constraints import STRICT, NonEmptyStr, PositiveInt
 from tangram_opt.data.island import Tolerances
 from tangram_opt.data.model import Model
@@ -66,6 +66,9 @@ class PlanningProblem:
         Of the enumeration.
     objective : {"closed", "period"}
         By which form the iteration time is minimised, see :mod:`tangram_opt.composition.objective`.
+    depths : {"standard", "chosen"}
+        Whether stages keep as many micro-batches in flight as 1F1B does, or as many more as pay; the runtime must be
+        able to run ahead so far.
     """
 
     __pydantic_config__ = STRICT
@@ -80,8 +83,10 @@ class PlanningProblem:
     tolerances: Tolerances = Tolerances()
     pruning: Pruning = Pruning()
     objective: Objective = "period"
+    depths: Depths = "standard"
 
     def __post_init__(self) -> None:
+        check_depths(self.depths, self.objective)
         if self.global_batch > MOST_SEQUENCES:
             raise ValueError(f"global_batch: {self.global_batch}, expected at most {MOST_SEQUENCES}")
         if self.sequence_length > LONGEST_SEQUENCE:

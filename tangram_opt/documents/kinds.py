@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, Discriminator, Field, Tag, TypeAdapter
 
 from tangram_opt.data.cluster import Cluster
-from tangram_opt.data.composition import Composition, CompositionProblem, Objective
+from tangram_opt.data.composition import Composition, CompositionProblem, Depths, Objective
 from tangram_opt.data.constraints import STRICT, NonEmptyStr, PositiveInt
 from tangram_opt.data.island import IslandsProblem, Partition, Tolerances
 from tangram_opt.data.model import Model
@@ -86,6 +86,10 @@ class PlanningProblemDocument(BaseModel):
     pruning: Pruning = Field(default=Pruning(), description="Pruning of slice/island pairs.")
     objective: Objective = Field(
         default="period", description="By which form the iteration time is minimised: period, or closed (the paper's)."
+    )
+    depths: Depths = Field(
+        default="standard",
+        description="Micro-batches in flight: those of 1F1B (standard), or as many more as pay (chosen).",
     )
 
 

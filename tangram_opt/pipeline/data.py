@@ -105,13 +105,21 @@ class Pipeline:
 
 
 def of_stages(stages: Sequence[PlannedStage], micro_batches: int) -> Pipeline:
-    """Make the standard 1F1B pipeline of planned stages, front to back."""
+    """Make the 1F1B pipeline of planned stages, front to back, with their micro-batches in flight.
+
+    All of them in flight is what 1F1B does where there are more stages behind.
+    """
+    standard = standard_depths(len(stages))
     return Pipeline(
         tuple(stage.forward_ns for stage in stages),
         tuple(stage.backward_ns for stage in stages),
         tuple(stage.transfer_ns for stage in stages[:-1]),
         tuple(stage.sync_ns for stage in stages),
         micro_batches,
+        tuple(
+            max(stage.in_flight, depth) if stage.in_flight >= micro_batches else stage.in_flight
+            for stage, depth in zip(stages, standard, strict=True)
+        ),
     )
 
 

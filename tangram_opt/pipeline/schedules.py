@@ -9,7 +9,7 @@ import numpy as np
 
 from tangram_opt.data.plan import PlannedStage
 from tangram_opt.data.schedule import ScheduleProblem, SplitStage
-from tangram_opt.pipeline.data import Pipeline, Schedule, of_stages
+from tangram_opt.pipeline.data import Pipeline, Schedule, of_stages, standard_depths
 from tangram_opt.pipeline.graph import event_graph
 from tangram_opt.pipeline.memory import level_over_time
 from tangram_opt.pipeline.orders import gpipe, interleaved
@@ -55,12 +55,14 @@ def standard_schedules(stages: Sequence[PlannedStage], micro_batches: int) -> li
     Returns
     -------
     list of ScheduleCost
-        Standard 1F1B first.
+        That of the plan first: 1F1B, with the depths of the plan if they are others.
     """
-    pipeline = of_stages(stages, micro_batches)
-    p, n = pipeline.stages, micro_batches
+    planned = of_stages(stages, micro_batches)
+    p, n = planned.stages, micro_batches
+    pipeline = replace(planned, depths=standard_depths(p))
     deep = replace(pipeline, depths=tuple(2 * depth - 1 for depth in pipeline.depths))
-    costs = [
+    costs = [] if planned == pipeline else [_cost("1F1B, depths as planned", stages, planned, run(planned))]
+    costs += [
         _cost("1F1B", stages, pipeline, run(pipeline)),
         _cost("1F1B, warm-up doubled", stages, deep, run(deep)),
         _cost("GPipe", stages, pipeline, schedule_of(event_graph(gpipe(p, n), p, n), pipeline)),

@@ -27,7 +27,7 @@ def simulate(
 
 
 def simulate_stages(stages: Sequence[PlannedStage], micro_batches: int) -> Schedule:
-    """Run one iteration of standard 1F1B of planned stages, front to back; see :func:`run`."""
+    """Run one iteration of planned stages, front to back, with their micro-batches in flight; see :func:`run`."""
     return run(of_stages(stages, micro_batches))
 
 

@@ -85,6 +85,7 @@ def plan_report(found: Search, cost_of_using: CostOfUsing) -> Plan:
             micro_batches_ruled_out=tuple(load.micro_batch for load in found.ruled_out),
         ),
         objective=asked.objective,
+        depths=asked.depths,
     )
 
 

@@ -242,7 +242,7 @@ class _Composer:
         problem = composition_problem(
             self.problem.name, self.problem.model, self.groups, self.links_bytes_per_s, workload, answers
         )
-        problem = replace(problem, objective=self.problem.objective)
+        problem = replace(problem, objective=self.problem.objective, depths=self.problem.depths)
         if self.best is not None and (bound_ns := quick_bound_ns(problem)) >= (self.best.result.objective or bound_ns):
             self.ruled_out.append(workload)
             self.elapsed_s += time.perf_counter() - started

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from tangram_opt.composition.objective import OBJECTIVES, iteration_ns
+from tangram_opt.composition.objective import OBJECTIVES, iteration_of_plan_ns
 from tangram_opt.data.plan import Plan, PlannedStage
+from tangram_opt.pipeline import standard_depths
 from tangram_opt.result import relative_gap
 from tangram_opt.show.stages import StageGroup, group_stages, held, strategy_text, where
 from tangram_opt.show.tables import Column, print_facts, print_line, print_table
@@ -56,20 +57,26 @@ def _headline(plan: Plan) -> list[tuple[str, str]]:
         ),
         ("iteration time", f"{duration(plan.iteration_ns)} by the {plan.objective} form, {_proof(plan)}"),
         *_other_forms(plan),
+        *_depths(plan),
         ("throughput", f"{count(plan.tokens_per_s)} tokens/s"),
         ("utilisation", f"{percent(plan.model_flops_utilisation)} of the peak FLOPs of the GPUs in use"),
         ("bubble", f"{percent(plan.bubble_share)} of their time"),
     ]
 
 
+def _depths(plan: Plan) -> list[tuple[str, str]]:
+    """How far stages run ahead of 1F1B, where that was chosen."""
+    if plan.depths == "standard":
+        return []
+    standard = zip(plan.stages, standard_depths(len(plan.stages)), strict=True)
+    extra = max(stage.in_flight - min(plan.micro_batches, depth) for stage, depth in standard)
+    return [("in flight", f"up to {count(extra)} micro-batches more than 1F1B keeps" if extra else "as in 1F1B")]
+
+
 def _other_forms(plan: Plan) -> list[tuple[str, str]]:
     """The time of the same pipeline by the other form, and event by event."""
-    times, syncs = [stage.time_ns for stage in plan.stages], [stage.sync_ns for stage in plan.stages]
-    transfers = [stage.transfer_ns for stage in plan.stages[:-1]]
     others: list[tuple[str, int]] = [
-        (f"by the {other} form", iteration_ns(other, plan.micro_batches, times, transfers, syncs))
-        for other in OBJECTIVES
-        if other != plan.objective
+        (f"by the {other} form", iteration_of_plan_ns(plan, other)) for other in OBJECTIVES if other != plan.objective
     ]
     return [
         (name, f"{duration(value)} ({100 * (value / plan.iteration_ns - 1):+.1f} %)")

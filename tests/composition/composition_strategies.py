@@ -28,18 +28,27 @@ def models(draw: st.DrawFn, kinds: tuple[str, ...] = ("uniform", "framed", "irre
 
 
 @st.composite
-def stages(draw: st.DrawFn, length: int) -> tuple[Stage, ...]:
+def stages(draw: st.DrawFn, length: int, least_ns: int) -> tuple[Stage, ...]:
     """One to three stages that hold `length` atoms together."""
     cuts = sorted(draw(st.sets(st.integers(1, length - 1), max_size=2))) if length > 1 else []
     small = st.integers(0, 12)
     return tuple(
-        Stage(end - begin, draw(small), draw(small), draw(small), draw(st.integers(0, 5)), draw(small))
+        Stage(
+            end - begin,
+            draw(st.integers(least_ns, 12)),
+            draw(small),
+            draw(small),
+            draw(st.integers(0, 5)),
+            draw(small),
+        )
         for begin, end in zip([0, *cuts], [*cuts, length], strict=True)
     )
 
 
 @st.composite
-def problems(draw: st.DrawFn, *, order_free: bool = False, objective: str = "closed") -> CompositionProblem:
+def problems(
+    draw: st.DrawFn, *, order_free: bool = False, objective: str = "closed", depths: str = "standard"
+) -> CompositionProblem:
     """Problems small enough for brute force, with every feature: some of them have no solution."""
     atoms = draw(models(("uniform",)) if order_free else models())
     islands = tuple(
@@ -52,7 +61,7 @@ def problems(draw: st.DrawFn, *, order_free: bool = False, objective: str = "clo
     for _ in range(draw(st.integers(1, 10))):
         first = draw(st.integers(0, len(atoms) - 1))
         last = draw(st.integers(first + 1, len(atoms)))
-        held = draw(stages(last - first))
+        held = draw(stages(last - first, least_ns=int(depths == "chosen")))
         options.append(
             Option(
                 island=draw(st.sampled_from(names)),
@@ -77,4 +86,5 @@ def problems(draw: st.DrawFn, *, order_free: bool = False, objective: str = "clo
         ),
         required=tuple(draw(st.sets(st.sampled_from(names), max_size=1))),
         objective=objective,
+        depths=depths,
     )

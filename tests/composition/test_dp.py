@@ -76,6 +76,20 @@ def test_it_finds_what_brute_force_finds_by_the_period(problem):
     agrees_with_brute_force(problem)
 
 
+@settings(max_examples=400)
+@given(problems(objective="period", depths="chosen"))
+def test_it_finds_what_brute_force_finds_where_depths_are_chosen(problem):
+    agrees_with_brute_force(problem)
+
+
+@some
+@given(problems(objective="period", depths="chosen"))
+def test_choosing_depths_is_never_worse_than_1f1b_and_never_better_than_transfers_at_no_time(problem):
+    chosen, standard = optimum(problem), optimum(replace(problem, depths="standard"))
+    assert (chosen is None) == (standard is None)
+    assert chosen is None or optimum(replace(problem, objective="closed", depths="standard")) <= chosen <= standard
+
+
 @some
 @given(problems())
 def test_the_period_form_is_never_below_the_closed_form_and_equals_it_without_transfers(problem):

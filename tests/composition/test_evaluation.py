@@ -1,4 +1,5 @@
 from dataclasses import replace
+from math import ceil
 
 import pytest
 from composition_oracle import tilings
@@ -16,6 +17,7 @@ from tangram_opt.data.composition import (
     Stage,
 )
 from tangram_opt.errors import InputError
+from tangram_opt.pipeline import bearable_depths, least_period_ns, period_ns
 
 FRONT = Option(
     island="a",
@@ -49,6 +51,24 @@ PROBLEM = CompositionProblem(
     required=("b",),
 )
 COMPOSITION = Composition("by hand", (Pick(0, 0), Pick(1, 3)))
+
+
+@settings(max_examples=200)
+@given(problems(objective="period", depths="chosen"))
+def test_chosen_depths_keep_the_stated_period_and_fit_the_memory(problem):
+    for composition in tilings(problem):
+        if check(problem, composition):
+            continue
+        evaluation = evaluate(problem, composition)
+        standard = evaluate(replace(problem, depths="standard"), composition)
+        n, held = problem.micro_batches, evaluation.in_flight
+        assert all(most >= k >= least for most, k, least in zip([n] * len(held), held, standard.in_flight, strict=True))
+        assert all(a <= b for a, b in zip(evaluation.memory_bytes, evaluation.memory_limit_bytes, strict=True))
+        assert evaluation.slowest_ns <= standard.slowest_ns
+        if max(held) < n:
+            assert evaluation.slowest_ns == ceil(period_ns(evaluation.times_ns, evaluation.transfers_ns, held))
+        most = bearable_depths(held, n)
+        assert evaluation.slowest_ns == least_period_ns(evaluation.times_ns, evaluation.transfers_ns, most)
 
 
 def with_options(*options: Option) -> CompositionProblem:

@@ -14,6 +14,7 @@ from formulations.highs import HighsSolver
 from formulations.pyomo import PyomoSolver
 from tangram_opt.backend import Backend, SolveOptions
 from tangram_opt.composition import check, evaluate
+from tangram_opt.composition.dp import DynamicProgram
 from tangram_opt.data.composition import CompositionProblem, IslandClass, Option, SignatureRun, Stage
 from tangram_opt.documents import load_composition_problem
 from tangram_opt.errors import InputError
@@ -56,6 +57,34 @@ def test_the_sweep_equals_brute_force_by_the_period(solver):
         assert (result.objective, result.bound) == (optimum, optimum)
 
     holds()
+
+
+@pytest.mark.parametrize("solver", [CpSat(), HighsSolver()], ids=lambda solver: solver.name)
+def test_the_sweep_equals_brute_force_where_depths_are_chosen(solver):
+    @settings(max_examples=80)
+    @given(problems(objective="period", depths="chosen"))
+    def holds(problem):
+        optimum = brute_force(problem)
+        result = solver.solve(problem, SolveOptions())
+        assert (result.objective, result.bound) == (optimum, optimum)
+
+    holds()
+
+
+@pytest.mark.parametrize("memory_bytes", [9, 8])
+@pytest.mark.parametrize("solver", [DynamicProgram(), CpSat(), HighsSolver()], ids=lambda solver: solver.name)
+def test_every_boundary_takes_a_micro_batch_more_however_short_it_is(solver, memory_bytes):
+    island = IslandClass("a", 5, memory_bytes)
+    stage = Stage(1, forward_ns=40, backward_ns=60, static_bytes=0, in_flight_bytes=1)
+    option = Option("a", (SignatureRun("layer", 1),), (stage,), (), None, "p", "p")
+    problem = CompositionProblem(
+        "equal", 20, (SignatureRun("layer", 5),), (island,), (option,), ("p",), ((1,),), (), "period", "chosen"
+    )
+    result = solver.solve(problem, SolveOptions())
+    # With 9 in flight in front the transfers vanish; with 8 there is one boundary that has to be waited for.
+    period = 100 if memory_bytes == 9 else -(-(2 * 100 + 2) // 2)
+    assert (result.objective, result.bound) == (19 * period + 500 + 8, 19 * period + 500 + 8)
+    assert max(evaluate(problem, result.solution).in_flight) == (9 if memory_bytes == 9 else 7)
 
 
 @pytest.mark.parametrize("solver", [CpSat(), HighsSolver()], ids=lambda solver: solver.name)

@@ -11,6 +11,7 @@ from pipeline_oracle import pipelines
 
 from tangram_opt.data.plan import GpuRange, PlannedStage
 from tangram_opt.pipeline import Pipeline
+from tangram_opt.pipeline.data import standard_depths
 from tangram_opt.pipeline.graph import event_graph
 from tangram_opt.pipeline.orders import gpipe, interleaved, one_f_one_b
 from tangram_opt.pipeline.schedules import (
@@ -43,13 +44,21 @@ def stage(**changes: int) -> PlannedStage:
         first_layer=0,
         layers=8,
         strategy={},
-        in_flight=1,
-        **{**values, **changes},
+        **{"in_flight": 1, **values, **changes},
     )
 
 
 def costs(stages: int, micro_batches: int, **changes: int) -> dict[str, ScheduleCost]:
-    return {cost.name: cost for cost in standard_schedules([stage(**changes)] * stages, micro_batches)}
+    row = [stage(in_flight=min(micro_batches, depth), **changes) for depth in standard_depths(stages)]
+    return {cost.name: cost for cost in standard_schedules(row, micro_batches)}
+
+
+def test_a_plan_with_deeper_stages_is_compared_with_standard_1f1b() -> None:
+    row = [stage(transfer_ns=6, in_flight=3), stage(in_flight=1)]
+    planned, standard = standard_schedules(row, 10)[:2]
+    assert (planned.name, standard.name) == ("1F1B, depths as planned", "1F1B")
+    assert planned.makespan_ns < standard.makespan_ns
+    assert [size // 10 - 10 for size in planned.memory_bytes] == [3, 1]
 
 
 sizes = given(st.integers(2, 6), st.integers(1, 5))
