@@ -6,11 +6,24 @@ import argparse
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from bench.report import table, write_markdown
 from tangram_opt.backend import Problem
 from tangram_opt.crosscheck import Report, crosscheck, random_islands_problems, random_problems
 
+KINDS = {
+    "closed": "",
+    "period": " --objective period",
+    "depths": " --objective period --depths chosen",
+    "islands": " --kind islands",
+}
+"""Kinds of problems, and how `tangram-opt compare` is asked for them."""
+FORMS: dict[str, dict[str, Any]] = {
+    "closed": {"objective": "closed"},
+    "period": {"objective": "period"},
+    "depths": {"objective": "period", "depths": "chosen"},
+}
 OUTCOMES = ("optimal", "feasible", "infeasible", "unknown", "error")
 
 
@@ -18,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """State what this measurement can be told."""
     parser.add_argument("--random", metavar="N", type=int, default=2000, help="how many problems")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="of the problems")
-    parser.add_argument("--kind", choices=("closed", "period", "islands"), default="closed", help="which problems")
+    parser.add_argument("--kind", choices=KINDS, default="closed", help="which problems")
     parser.add_argument("--workers", metavar="N", type=int, default=1, help="runs at a time")
 
 
@@ -26,8 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Compare, and write a report."""
     problems = _problems(arguments.kind, arguments.random, arguments.seed)
     report = crosscheck(problems, workers=arguments.workers, fresh=False, on_answer=_tell)
-    chosen = {"closed": "", "period": " --objective period", "islands": " --kind islands"}[arguments.kind]
-    command = f"tangram-opt compare --random {arguments.random} --seed {arguments.seed}{chosen}"
+    command = f"tangram-opt compare --random {arguments.random} --seed {arguments.seed}{KINDS[arguments.kind]}"
     found = [f"- {each.text}" for each in report.disagreements] or ["No answer contradicts another one."]
     paragraphs = [
         f"{arguments.random} problems, {len(report.rows)} answers, {len(report.disagreements)} disagreements; the same "
@@ -44,8 +56,7 @@ def _problems(kind: str, count: int, seed: int) -> Iterator[Problem]:
     if kind == "islands":
         yield from random_islands_problems(count, seed)
     else:
-        objective = "period" if kind == "period" else "closed"
-        yield from (replace(problem, objective=objective) for problem in random_problems(count, seed))
+        yield from (replace(problem, **FORMS[kind]) for problem in random_problems(count, seed))
 
 
 def _totals(report: Report) -> list[dict[str, object]]:

@@ -11,6 +11,7 @@ from time import perf_counter
 
 import numpy as np
 
+from bench import depths
 from bench.regret import LIMIT_S, pipeline_of, regrets, summary
 from bench.report import ROOT, Row, table, write_csv, write_markdown
 from tangram_opt.composition.objective import closed_form_of_ns
@@ -36,7 +37,9 @@ def run() -> None:
     """Measure everything, and write the report."""
     library = list(_library())
     chosen = list(regrets(load_composition_problem(path) for path in sorted(INSTANCES.glob("*.json"))))
+    deep = list(depths.gains(load_composition_problem(path) for path in sorted(INSTANCES.glob("*.json"))))
     write_csv("pipeline", library)
+    write_csv("pipeline-depths", deep)
     write_csv("pipeline-regret", chosen)
     forms = [_errors(name, family) for name, family in FAMILIES.items()]
     write_markdown(
@@ -56,6 +59,10 @@ def run() -> None:
             f"Composition problems of the library, solved by `dp` with {LIMIT_S:.0f} s for each form; what they choose "
             f"is simulated. {summary(chosen)}",
             table(chosen),
+            "## What it is worth to choose in-flight depths",
+            f"The same problems by the period form with the depths of 1F1B and with depths chosen, {LIMIT_S:.0f} s for "
+            f"each; what `dp` finds is simulated with its depths. {depths.summary(deep)}",
+            table(deep),
             "## What 1F1B leaves on the table",
             "Equal passes, the backward in two of them; memory in micro-batches. Without a barrier stages may start "
             "the next iteration before the others have ended. Searched by `cpsat-schedule` for at most "

@@ -8,7 +8,8 @@ from dataclasses import replace
 from bench.report import Row
 from tangram_opt.composition import evaluate
 from tangram_opt.data.composition import Composition, CompositionProblem
-from tangram_opt.pipeline import Pipeline
+from tangram_opt.errors import InputError
+from tangram_opt.pipeline import Pipeline, depths_of
 from tangram_opt.pipeline import run as run_pipeline
 from tangram_opt.result import Outcome, Result
 from tangram_opt.solvers import solve
@@ -18,20 +19,25 @@ LIMIT_S = 5.0
 
 def pipeline_of(problem: CompositionProblem, composition: Composition) -> Pipeline:
     """Put the stages of a composition in a row."""
+    evaluation = evaluate(problem, composition)
     stages = [stage for pick in composition.picks for stage in problem.options[pick.option].stages]
     return Pipeline(
         forward_ns=tuple(stage.forward_ns for stage in stages),
         backward_ns=tuple(stage.backward_ns for stage in stages),
-        transfer_ns=evaluate(problem, composition).transfers_ns,
+        transfer_ns=evaluation.transfers_ns,
         sync_ns=tuple(stage.sync_ns for stage in stages),
         micro_batches=problem.micro_batches,
+        depths=depths_of(evaluation.in_flight, problem.micro_batches),
     )
 
 
 def regrets(problems: Iterator[CompositionProblem]) -> Iterator[Row]:
     """Solve each problem by both forms with `dp`, and simulate what they choose."""
     for problem in problems:
-        closed, period = (_solved(problem, objective) for objective in ("closed", "period"))
+        try:
+            closed, period = (_solved(problem, objective) for objective in ("closed", "period"))
+        except InputError:
+            continue  # There are more ways to use the islands than `dp` can count where their order matters.
         if closed.solution is None or period.solution is None:
             continue
         chosen = [run_pipeline(pipeline_of(problem, each.solution)).makespan_ns for each in (closed, period)]

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 from tangram_opt import solvers
 from tangram_opt.backend import Backend, Problem, Progress, SolveOptions
 from tangram_opt.crosscheck.agreement import contradictions
-from tangram_opt.crosscheck.families import FAMILIES, Size, generate
+from tangram_opt.crosscheck.families import FAMILIES, Size, generate, taking_time
 from tangram_opt.crosscheck.islands_families import ISLANDS_FAMILIES, generate_islands, random_islands_problems
 from tangram_opt.crosscheck.runs import Answer, Run, Worker
 from tangram_opt.crosscheck.smallest import SMALLEST
@@ -85,6 +85,9 @@ def _problems() -> Iterator[Problem]:
     for family in FAMILIES:
         for seed in (1, 3):
             yield generate(family, SMALL, seed)
+        problem = taking_time(generate(family, SMALL, 1))
+        yield replace(problem, name=f"{problem.name} by the period", objective="period")
+        yield replace(problem, name=f"{problem.name} with chosen depths", objective="period", depths="chosen")
     yield from random_islands_problems(2 * len(ISLANDS_FAMILIES), 1)
 
 

@@ -72,7 +72,7 @@ def random_problems(count: int, seed: int) -> Iterator[CompositionProblem]:
     Yields
     ------
     CompositionProblem
-        With at most eight layers and four islands in few classes.
+        With at most eight layers and four islands in few classes, all of whose stages take time.
     """
     infeasible = sorted(family for family in FAMILIES if family.startswith("infeasible"))
     structured = sorted(set(FAMILIES) - set(infeasible) - {"wild", "huge"})
@@ -85,7 +85,17 @@ def random_problems(count: int, seed: int) -> Iterator[CompositionProblem]:
             family = structured[(4 * turn + place) % len(structured)]
         else:
             family = "wild" if place < 7 else infeasible[turn % len(infeasible)]
-        yield replace(generate(family, size, 1_000_000 * seed + number), name=f"{family}-{size}-{seed}.{number}")
+        problem = taking_time(generate(family, size, 1_000_000 * seed + number))
+        yield replace(problem, name=f"{family}-{size}-{seed}.{number}")
+
+
+def taking_time(problem: CompositionProblem) -> CompositionProblem:
+    """Let every stage take at least 1 ns, so that depths can be chosen."""
+    options = [
+        replace(option, stages=tuple(s if s.time_ns else replace(s, forward_ns=1) for s in option.stages))
+        for option in problem.options
+    ]
+    return replace(problem, options=tuple(options))
 
 
 def _uniform(name: str, size: Size, rng: random.Random) -> CompositionProblem:

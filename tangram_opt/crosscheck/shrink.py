@@ -173,6 +173,13 @@ def _fewer_ports(problem: CompositionProblem) -> Iterator[CompositionProblem]:
         )
 
 
+def _plainer_form(problem: CompositionProblem) -> Iterator[CompositionProblem]:
+    if problem.depths != "standard":
+        yield replace(problem, depths="standard")
+    elif problem.objective != "closed":
+        yield replace(problem, objective="closed")
+
+
 def _smaller_transfers(problem: CompositionProblem) -> Iterator[CompositionProblem]:
     for i, row in enumerate(problem.transfer_ns):
         for j, value in enumerate(row):
@@ -202,6 +209,8 @@ def _smaller_everywhere(problem: CompositionProblem) -> Iterator[CompositionProb
                 )
                 for option in problem.options
             )
+            if not all(_may_be(problem, stage) for option in options for stage in option.stages):
+                continue
             transfers, islands = problem.transfer_ns, problem.islands
             if fields is _TIMES:
                 transfers = tuple(tuple(value // divisor for value in row) for row in transfers)
@@ -216,8 +225,10 @@ def _smaller_stages(problem: CompositionProblem, field: str) -> Iterator[Composi
     for i, option in enumerate(problem.options):
         for s, stage in enumerate(option.stages):
             for lower in _lower(getattr(stage, field), 1 if field == "gpus" else 0):
-                stages = _with(option.stages, s, replace(stage, **{field: lower}))
-                yield replace(problem, options=_with(problem.options, i, replace(option, stages=stages)))
+                smaller = replace(stage, **{field: lower})
+                if _may_be(problem, smaller):
+                    stages = _with(option.stages, s, smaller)
+                    yield replace(problem, options=_with(problem.options, i, replace(option, stages=stages)))
 
 
 def _smaller_inner_transfers(problem: CompositionProblem) -> Iterator[CompositionProblem]:
@@ -233,6 +244,7 @@ _SIZES: Final = ("static_bytes", "in_flight_bytes")
 
 _ISLANDS_STEPS: Final[tuple[Step, ...]] = (_fewer_nodes, _plainer_tolerances)
 _COMPOSITION_STEPS: Final[tuple[Step, ...]] = (
+    _plainer_form,
     _fewer_options,
     _fewer_classes,
     _fewer_required,
@@ -247,6 +259,11 @@ _COMPOSITION_STEPS: Final[tuple[Step, ...]] = (
     _smaller_inner_transfers,
     *(partial(_smaller_stages, field=field) for field in ("gpus", "sync_ns", "backward_ns", *_SIZES, "forward_ns")),
 )
+
+
+def _may_be(problem: CompositionProblem, stage: Stage) -> bool:
+    """Tell whether a problem may have a stage: where depths are chosen it must take time."""
+    return problem.depths == "standard" or stage.time_ns > 0
 
 
 def _divided(stage: Stage, fields: Sequence[str], divisor: int) -> Stage:

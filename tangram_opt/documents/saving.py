@@ -15,7 +15,7 @@ from tangram_opt.errors import InputError
 LINE_WIDTH: Final = 110
 ONE_LINE_ITEMS: Final = frozenset({"options"})
 """Lists whose entries stay on one line each: a composition problem has thousands of options."""
-LEFT_OUT: Final = {"composition-problem": {"objective": "closed"}}
+LEFT_OUT: Final = {"composition-problem": {"objective": "closed", "depths": "standard"}}
 """Fields that came later, by kind, and the default with which they are left out: files of before stay as they are."""
 
 

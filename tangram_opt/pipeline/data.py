@@ -105,21 +105,22 @@ class Pipeline:
 
 
 def of_stages(stages: Sequence[PlannedStage], micro_batches: int) -> Pipeline:
-    """Make the 1F1B pipeline of planned stages, front to back, with their micro-batches in flight.
-
-    All of them in flight is what 1F1B does where there are more stages behind.
-    """
-    standard = standard_depths(len(stages))
+    """Make the 1F1B pipeline of planned stages, front to back, with their micro-batches in flight."""
     return Pipeline(
         tuple(stage.forward_ns for stage in stages),
         tuple(stage.backward_ns for stage in stages),
         tuple(stage.transfer_ns for stage in stages[:-1]),
         tuple(stage.sync_ns for stage in stages),
         micro_batches,
-        tuple(
-            max(stage.in_flight, depth) if stage.in_flight >= micro_batches else stage.in_flight
-            for stage, depth in zip(stages, standard, strict=True)
-        ),
+        depths_of([stage.in_flight for stage in stages], micro_batches),
+    )
+
+
+def depths_of(in_flight: Sequence[int], micro_batches: int) -> tuple[int, ...]:
+    """Take the micro-batches in flight of stages as depths; those that hold all of them are as deep as in 1F1B."""
+    standard = standard_depths(len(in_flight))
+    return tuple(
+        max(held, depth) if held >= micro_batches else held for held, depth in zip(in_flight, standard, strict=True)
     )
 
 
