@@ -14,7 +14,7 @@ from tangram_opt.show.units import duration, gib
 COLUMNS = (
     Column("schedule"),
     Column("iteration", number=True),
-    Column("against\n1F1B %", number=True),
+    Column("against the\nfirst %", number=True),
     Column("proven", number=True),
     Column("fullest\nstage", number=True),
     Column("its GiB per GPU:\npeak / limit", number=True),

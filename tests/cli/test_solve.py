@@ -77,6 +77,19 @@ def test_a_saved_solution_passes_the_check(tangram, folder, kind):
     assert "allowed" in ran.out
 
 
+def test_depths_are_chosen_where_they_are_asked_for(tangram, folder):
+    instance = folder / "composition-problem.json"
+    asked = ("solve", instance, "--depths", "chosen", "--json")
+    # Three micro-batches through two stages of 90 and 60 ns with 5 ns between them: no transfer has to be waited for.
+    assert tangram(*asked, "--objective", "period").json["objective"] == OPTIMUM_NS
+    ran = tangram(*asked)
+    assert ran.code == 2
+    assert "depths: 'chosen' with objective 'closed', expected objective 'period'" in ran.err
+    ran = tangram("solve", folder / "islands-problem.json", "--depths", "chosen")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--depths is for iteration times" in ran.err
+
+
 def test_the_text_names_outcome_objective_and_solver(tangram, folder):
     ran = tangram("solve", folder / "composition-problem.json")
     assert "optimal: 340 ns, bound 340 ns, gap 0.0 % (dp" in ran.out

@@ -22,7 +22,7 @@ from tangram_opt.documents import load_planning_problem
 from tangram_opt.enumeration import Query, composition_problem, enumerate_pairs, run_queries
 from tangram_opt.islands import links
 from tangram_opt.parallelizers import Answer, ModelSlice, UniformParallelizer
-from tangram_opt.planner import Search, plan_problem, search
+from tangram_opt.planner import Search, check, plan_problem, search
 from tangram_opt.planner.report import plan_report
 from tangram_opt.planner.search import cost_of_using
 
@@ -178,3 +178,18 @@ def test_four_islands_forty_layers_and_twenty_gpus_are_planned_and_proven() -> N
     assert len(found.groups) == 4
     assert plan.outcome == "optimal"
     assert sum(stage.layers for stage in plan.stages) == 40
+
+
+def test_chosen_depths_train_moe_7b_a_tenth_faster_and_the_plan_says_them() -> None:
+    name = "c1-8t4-8v100-moe-7.1b"
+    asked = replace(problem_of(name), depths="chosen")
+    standard, chosen = plan_of(name), plan_problem(asked)
+    assert chosen.outcome == "optimal"
+    assert 1.1 * chosen.simulated_ns < standard.simulated_ns
+    assert [stage.in_flight for stage in chosen.stages] == [6, 4, 2, 1]
+    assert all(stage.memory_bytes <= stage.memory_limit_bytes for stage in chosen.stages)
+    assert check(asked, chosen) == ()
+    assert "depths: 'chosen', expected 'standard'" in check(problem_of(name), chosen)
+    shallower = replace(chosen.stages[0], in_flight=chosen.stages[0].in_flight - 1)
+    spoiled = replace(chosen, stages=(shallower, *chosen.stages[1:]))
+    assert any(violation.startswith("iteration_ns") for violation in check(asked, spoiled))
