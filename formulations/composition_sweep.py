@@ -16,11 +16,13 @@ and, once there is a best composition, it
     (2) trim    shrinks from above to the limits with (n - 1) h + f < best
 The interval with the least bound is taken, and F solved at one of its limits m with the additional constraint
     (3) better  (n - 1) l + objective < best
+and without the placements that cannot be in such a solution (:mod:`formulations.composition_completion`).
 If there is no solution, nothing from l to m is better. Otherwise two intervals replace the one:
     (4) below   [l, s - 1] with f = F(m), where s <= m is the slowest part of the solution: from s to m the function is
                 flat, and the solution is the best of these
     (5) above   [m + 1, h] with the old f
-Without a best composition m is a little above l, where models are small; with one it is h. When no interval has a
+Without a best composition m is a little above l, where models are small. With one it is in the middle, as good
+compositions narrow all intervals, or h where there is little between. When no interval has a
 bound below the best composition, that one is optimal.
 
 Exact for every problem: each model is of the first formulation of deadline, circuit and arc flow that is exact for the
@@ -40,6 +42,7 @@ from formulations import composition_circuit as circuit
 from formulations import composition_deadline as deadline
 from formulations.composition_arc_flow_milp import ArcFlowMilp
 from formulations.composition_circuit import Circuit
+from formulations.composition_completion import completable
 from formulations.composition_data import CompositionData
 from formulations.composition_deadline import Deadline
 from formulations.search import Found, Search
@@ -47,6 +50,8 @@ from tangram_opt.data.composition import Composition, CompositionProblem
 
 FIRST_STEP: Final = 0.01
 """How far above the lowest threshold a first composition is looked for; doubled until there is one."""
+NARROW: Final = 0.01
+"""Intervals that are this wide, against their lower end, are cut in halves."""
 
 Model = Deadline | Circuit | ArcFlowMilp
 CompositionSearch = Search[CompositionProblem, Composition]
@@ -107,11 +112,9 @@ class Sweep:
         while self.open and not self.search.stopped():
             interval = heappop(self.open)
             limit = self.next_in(interval)
-            model = model_without_slowest(self.data.within(limit))
-            self.add_better(model, interval)
-            found = self.solve(model)
+            found, model = self.look_into(interval, limit)
             self.push(limit + 1, interval.high_ns, interval.least_ns)
-            if found.values is not None and found.bound is not None:
+            if model is not None and found.values is not None and found.bound is not None:
                 slowest = self.data.slowest_ns(model.decode(found.values))
                 self.push(interval.low_ns, slowest - 1, found.bound)
                 if found.bound < model.linear.objective(found.values):
@@ -122,12 +125,17 @@ class Sweep:
             self.trim()
             self.search.prove(self.bound_ns)
 
-    def add_better(self, model: Model, interval: Interval) -> None:
-        """Add the constraint that a solution is better than the best composition."""
-        if self.search.objective is not None:
+    def look_into(self, interval: Interval, limit: int) -> tuple[Found, Model | None]:
+        """Solve the model within a limit, for what can be better than the best composition."""
+        most_ns = None if self.search.objective is None else self.search.objective - 1 - self.price_ns(interval.low_ns)
+        data = completable(self.data.within(limit), most_ns)
+        if not data.placements:
+            return Found(None, None, infeasible=True), None
+        model = model_without_slowest(data)
+        if most_ns is not None:
             costs = {index: variable.cost for index, variable in enumerate(model.linear.variables)}
-            most_ns = self.search.objective - 1 - self.price_ns(interval.low_ns)
             model.linear.add_row("better", costs, upper=most_ns - model.linear.constant)
+        return self.solve(model), model
 
     def leave_unproven(self, bound_ns: int) -> None:
         """Remember the bound of limits that are left with a gap."""
@@ -148,6 +156,8 @@ class Sweep:
         if self.search.objective is None:
             self.step *= 2
             return min(interval.low_ns + int(interval.low_ns * self.step), interval.high_ns)
+        if interval.high_ns - interval.low_ns > NARROW * interval.low_ns:
+            return (interval.low_ns + interval.high_ns) // 2
         return interval.high_ns
 
     def price_ns(self, slowest_ns: int) -> int:
