@@ -198,11 +198,12 @@ class CompositionData:
         return evaluate(self.problem, composition).slowest_ns
 
     def largest_slowest_ns(self) -> int:
-        """Bound the slowest part from above."""
-        if not self.by_period:
-            return max((p.bottleneck_ns for p in self.placements), default=0)
-        options = (self.problem.options[p.option] for p in self.placements)
-        return largest_slowest_ns(options, max((max(row, default=0) for row in self.round_trip_ns), default=0))
+        """Bound the slowest part from above: a stretch takes, per stage, at most an option alone and a boundary."""
+        slowest = max((p.bottleneck_ns for p in self.placements), default=0)
+        if self.chooses_depths:  # Alone an option may run ahead further than in front of others.
+            slowest = largest_slowest_ns(self.problem.options[p.option] for p in self.placements)
+        boundary = max((max(row, default=0) for row in self.round_trip_ns), default=0) if self.by_period else 0
+        return slowest + boundary
 
     @property
     def chooses_depths(self) -> bool:

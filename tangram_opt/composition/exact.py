@@ -128,11 +128,16 @@ class BoxSearch:
             self.open = [root]
 
     def largest_theta_ns(self) -> int:
-        """Bound the slowest part of any composition from above."""
-        if not self.table.by_period:
-            return int(self.bottlenecks[-1])
-        links = self.table.round_trip_ns[self.table.round_trip_ns < IMPOSSIBLE]
-        return largest_slowest_ns((self.table.problem.options[i] for i in self.table.option), int(links.max(initial=0)))
+        """Bound the slowest part of any composition from above.
+
+        A stretch of stages takes, per stage, no longer than the slowest of its options alone and a boundary both ways.
+        That is so for the depths of 1F1B, and other depths are chosen only where they do better.
+        """
+        table, slowest = self.table, int(self.bottlenecks[-1])
+        if table.chooses_depths:  # Alone an option may run ahead further than in front of others.
+            slowest = largest_slowest_ns(table.problem.options[i] for i in table.option)
+        links = table.round_trip_ns[table.round_trip_ns < IMPOSSIBLE]
+        return slowest + int(links.max(initial=0)) if table.by_period else slowest
 
     @staticmethod
     def costs_within(options: OptionTable, box: Box) -> tuple[Ints, ...]:

@@ -117,14 +117,10 @@ def own_slowest_ns(problem: CompositionProblem, option: Option) -> int:
     return whole_period_ns([stage.time_ns for stage in option.stages], option.inner_transfers_ns, caps)
 
 
-def largest_slowest_ns(options: Iterable[Option], boundary_ns: int) -> int:
-    """Bound the period of any composition from above.
-
-    A stretch of stages takes, per stage, no longer than the slowest of its options alone and a boundary both ways. That
-    is so for the depths of 1F1B, and other depths are chosen only where they do better.
-    """
+def largest_slowest_ns(options: Iterable[Option]) -> int:
+    """Longest period of any option alone, with the depths of 1F1B."""
     alone = (whole_period_ns([stage.time_ns for stage in o.stages], o.inner_transfers_ns) for o in options)
-    return max(alone, default=0) + boundary_ns
+    return max(alone, default=0)
 
 
 def option_caps(problem: CompositionProblem, option: Option) -> tuple[int | None, ...]:

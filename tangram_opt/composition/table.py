@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Final
 
 import numpy as np
@@ -280,9 +280,9 @@ def _stretches(problem: CompositionProblem, options: Sequence[int]) -> tuple[Int
     for row, index in enumerate(options):
         option = problem.options[index]
         times = [stage.time_ns for stage in option.stages]
-        between = [2 * time for time in option.inner_transfers_ns]
-        front[row, : len(times)] = np.cumsum(times) + np.cumsum([0, *between])
-        back[row, : len(times)] = np.cumsum(times[::-1]) + np.cumsum([0, *between[::-1]])
+        both_ways = [2 * time for time in option.inner_transfers_ns]
+        front[row, : len(times)] = list(accumulate(map(sum, zip(times, [0, *both_ways], strict=True))))
+        back[row, : len(times)] = list(accumulate(map(sum, zip(times[::-1], [0, *both_ways[::-1]], strict=True))))
     return front, back
 
 
