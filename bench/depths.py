@@ -7,14 +7,27 @@ from dataclasses import dataclass, replace
 from statistics import mean
 
 from bench.regret import LIMIT_S, pipeline_of
-from bench.report import Row
+from bench.report import ROOT, Row
+from tangram_opt import plan
 from tangram_opt.composition import evaluate
 from tangram_opt.data.composition import Composition, CompositionProblem, Depths
+from tangram_opt.documents import load_planning_problem
 from tangram_opt.errors import InputError
 from tangram_opt.pipeline import run as run_pipeline
 from tangram_opt.pipeline import standard_depths
 from tangram_opt.result import Result
 from tangram_opt.solvers import solve
+
+PLANNED = (
+    "c1-8t4-8v100-gpt3-6.7b",
+    "c1-8t4-8v100-moe-10b",
+    "c1-8t4-8v100-moe-7.1b",
+    "c2-8a100-8h100-mixtral-8x7b",
+    "c2-8a100-8h100-qwen3-30b-a3b",
+    "c3-4a100-8v100-gpt3-13b",
+    "c3-4a100-8v100-4v100-4t4-gpt3-13b",
+)
+"""Planning problems with more than one island."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +71,23 @@ def gains(problems: Iterable[CompositionProblem]) -> Iterator[Row]:
                 "simulation gains": _gain(standard.simulated_ns, chosen.simulated_ns),
                 "most extra in flight": chosen.extra,
             }
+
+
+def planned() -> Iterator[Row]:
+    """Plan training runs on mixed clusters of the paper with either kind of depths, over all micro-batch sizes."""
+    for name in PLANNED:
+        problem = load_planning_problem(ROOT / "instances" / "planning" / f"{name}.json")
+        standard, chosen = (plan(replace(problem, depths=depths)) for depths in ("standard", "chosen"))
+        yield {
+            "instance": name,
+            "micro-batch, 1F1B": standard.micro_batch,
+            "simulated, 1F1B": f"{standard.simulated_ns / 1e9:.4g} s",
+            "micro-batch, chosen depths": chosen.micro_batch,
+            "simulated, chosen depths": f"{chosen.simulated_ns / 1e9:.4g} s",
+            "simulation gains": _gain(standard.simulated_ns, chosen.simulated_ns),
+            "in flight": " ".join(str(stage.in_flight) for stage in chosen.stages),
+            "proven": "both" if standard.outcome == chosen.outcome == "optimal" else "not both",
+        }
 
 
 def summary(rows: Sequence[Row]) -> str:

@@ -63,6 +63,8 @@ def run() -> None:
             f"The same problems by the period form with the depths of 1F1B and with depths chosen, {LIMIT_S:.0f} s for "
             f"each; what `dp` finds is simulated with its depths. {depths.summary(deep)}",
             table(deep),
+            "The same for whole training runs, planned over all micro-batch sizes:",
+            table(list(depths.planned())),
             "## What 1F1B leaves on the table",
             "Equal passes, the backward in two of them; memory in micro-batches. Without a barrier stages may start "
             "the next iteration before the others have ended. Searched by `cpsat-schedule` for at most "
