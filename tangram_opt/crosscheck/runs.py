@@ -29,6 +29,8 @@ from tangram_opt.result import Result
 
 GRACE_S: Final = 10.0
 """How long a solver may go on after its time limit, the start of its process included, before it is killed."""
+LEAVE_S: Final = 0.5
+"""How long a process that is no longer needed may take to end by itself."""
 
 _CONTEXT = multiprocessing.get_context("spawn")
 
@@ -160,11 +162,13 @@ class Worker:
         """End the process."""
         process, connection = self._process, self._connection
         self._process = self._connection = None
-        if process is not None:
-            process.kill()
-            process.join()
         if connection is not None:
             connection.close()
+        if process is not None:
+            # One that waits for the next run ends by itself, and gives back what its libraries hold.
+            process.join(LEAVE_S)
+            process.kill()
+            process.join()
 
     def _start(self) -> None:
         ours, theirs = _CONTEXT.Pipe()
