@@ -65,3 +65,5 @@ def print_composition(problem: CompositionProblem, composition: Composition, con
         f"iteration time: {duration(evaluation.objective_ns)} by the {problem.objective} form, "
         f"for {problem.micro_batches} micro-batches in {stage} stage{'s' if stage > 1 else ''}",
     )
+    if problem.depths == "chosen":
+        print_line(console, f"in flight, front to back: {', '.join(map(str, evaluation.in_flight))}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -43,9 +45,9 @@ def problem() -> CompositionProblem:
     )
 
 
-def shown(composition: Composition, width: int = 120) -> list[str]:
+def shown(composition: Composition, width: int = 120, **changes: Any) -> list[str]:
     stream = io.StringIO()
-    print_composition(problem(), composition, Console(file=stream, width=width))
+    print_composition(replace(problem(), **changes), composition, Console(file=stream, width=width))
     return stream.getvalue().splitlines()
 
 
@@ -59,6 +61,14 @@ def test_picks_stand_in_their_places_with_times_and_objective(width: int) -> Non
     objective = evaluate(problem(), composition).objective_ns
     assert objective == 7 * 7 * MS + 18 * MS + 2 * (MS // 2 + MS // 4) + MS
     assert "iteration time: 69.50 ms by the closed form, for 8 micro-batches in 3 stages" in lines[-1]
+
+
+def test_chosen_depths_are_said() -> None:
+    composition = Composition("small", (Pick(1, 0), Pick(2, 4)))
+    lines = shown(composition, objective="period", depths="chosen", transfer_ns=((2 * MS,),))
+    # The slow boundary takes one more micro-batch of 7 ms, in both stages in front of it.
+    assert lines[-1] == "in flight, front to back: 4, 3, 1"
+    assert "in flight" not in shown(composition, objective="period")[-1]
 
 
 def test_a_pick_of_no_option_is_refused() -> None:
