@@ -1,7 +1,7 @@
-"""Which formulations are exact for an islands problem, and which of them is taken for each of its parts.
+"""Which formulations are exact for an islands problem, and which of them is taken for each level of each part.
 
-The order is that of their relaxations: islands written out leave the least for a search, and largest islands are fewer
-than all of them.
+The order is that of their relaxations: islands written out leave the least for a search, largest islands are fewer
+than all of them, and where islands have names no partition is searched twice.
 """
 
 from __future__ import annotations
@@ -9,22 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from formulations import islands_anchors as anchors
 from formulations import islands_cover as cover
 from formulations import islands_representatives as representatives
 from formulations import islands_set_partition as set_partition
+from formulations.islands_levels import Target
 from tangram_opt.errors import InputError
 from tangram_opt.islands.parts import Part
 
-FORMULATIONS: Final[Mapping[str, Callable[[Part], str | None]]] = {
+FORMULATIONS: Final[Mapping[str, Callable[[Part, Target], str | None]]] = {
     "cover": cover.not_exact,
     "set-partition": set_partition.not_exact,
+    "anchors": anchors.not_exact,
     "representatives": representatives.not_exact,
 }
-"""Strongest first, with what says why it is not exact for a part; None where it is."""
+"""Strongest first, with what says why it is not exact for a level of a part; None where it is."""
+LEVELS: Final = (Target(), Target(most_islands=1))
+"""One target for each kind of model: about the number of islands, and about what comes after it."""
 
 
 def exact_formulations(parts: Sequence[Part], offered: Sequence[str]) -> tuple[str, ...]:
-    """List the formulations that are exact for all of some parts.
+    """List the formulations that are exact for all levels of some parts.
 
     Parameters
     ----------
@@ -39,37 +44,41 @@ def exact_formulations(parts: Sequence[Part], offered: Sequence[str]) -> tuple[s
         Strongest first.
     """
     return tuple(
-        name
-        for name, not_exact in FORMULATIONS.items()
-        if name in offered and all(not_exact(part) is None for part in parts)
+        name for name in FORMULATIONS if name in offered and all(_why_not(part, name) is None for part in parts)
     )
 
 
-def choose(part: Part, offered: Sequence[str], name: str) -> str:
-    """Find a formulation by its name, ``auto`` for the strongest that is exact.
+def check_exact(part: Part, name: str) -> None:
+    """Refuse a formulation, by an InputError, that is not exact for a part."""
+    reason = _why_not(part, name)
+    if reason is not None:
+        raise InputError(f"formulation: {name!r} is not exact for this problem: {reason}")
+
+
+def choose(part: Part, target: Target, offered: Sequence[str], name: str) -> str:
+    """Choose the formulation for a level of a part.
 
     Parameters
     ----------
     part : Part
         The part.
+    target : Target
+        The level.
     offered : sequence of str
         Names to choose from.
     name : str
-        As the user gave it.
+        The formulation that is wanted; ``auto`` for the strongest that is exact.
 
     Returns
     -------
     str
-        Name of a formulation that is exact for the part.
-
-    Raises
-    ------
-    InputError
-        There is none of that name, or it is not exact for the part.
+        The one that is wanted, unless it is not exact: a part without its slow links can have more sets to write out
+        than it had before. Then the strongest that is.
     """
-    if name == "auto":
-        return exact_formulations([part], offered)[0]
-    reason = FORMULATIONS[name](part)
-    if reason is not None:
-        raise InputError(f"formulation: {name!r} is not exact for this problem: {reason}")
-    return name
+    if name != "auto" and FORMULATIONS[name](part, target) is None:
+        return name
+    return next(each for each, not_exact in FORMULATIONS.items() if each in offered and not_exact(part, target) is None)
+
+
+def _why_not(part: Part, name: str) -> str | None:
+    return next((reason for level in LEVELS if (reason := FORMULATIONS[name](part, level)) is not None), None)

@@ -37,7 +37,7 @@ Exact for every part.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,7 +101,7 @@ class Reasons:
     near: Mapping[tuple[int, int], int]
 
 
-def not_exact(part: Part) -> str | None:  # noqa: ARG001 (the same question for all formulations)
+def not_exact(part: Part, target: Target) -> str | None:  # noqa: ARG001 (the same question for all formulations)
     """It applies to every part."""
     return None
 
@@ -126,7 +126,7 @@ def reasons(part: Part) -> Reasons:
     return Reasons(members, near)
 
 
-def representatives(part: Part, target: Target) -> Representatives:
+def representatives(part: Part, target: Target, tick: Callable[[], object]) -> Representatives:
     """Build the model of a part.
 
     Parameters
@@ -135,6 +135,8 @@ def representatives(part: Part, target: Target) -> Representatives:
         The part.
     target : Target
         Which level of the objective, and the limits of those before.
+    tick : callable
+        Called again and again while the model is written; what it raises ends that.
 
     Returns
     -------
@@ -154,6 +156,7 @@ def representatives(part: Part, target: Target) -> Representatives:
     for u in range(part.size):
         model.add_row(f"one_{u}", own[u], lower=1, upper=1)
     for r, members in enumerate(data.members):
+        tick()
         drawn, joined, apart = implications(part, data, r)
         for q, clique in enumerate(cliques(members[1:], apart)):
             model.add_row(f"apart_{r}_{q}", {**{x[u, r]: 1 for u in clique}, x[r, r]: -1}, upper=0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from formulations.islands_levels import PartSearch, SolveLevel
 from formulations.search import Search
 from tangram_opt.backend import SolveOptions
@@ -42,20 +40,19 @@ class IslandsSearch(Search[IslandsProblem, Partition]):
             groups = _start(part, hint) if split_up else None
             self.parts.append(PartSearch(part, groups, self._combine))
 
-    def solve(self, solver: Callable[[Part], SolveLevel]) -> None:
-        """Search level by level, at each the small parts first; `solver` gives what solves the models of a part."""
+    def solve(self, solve: SolveLevel) -> None:
+        """Search level by level, at each the small parts first."""
         self._combine()
         self.prove(self._fewest)
-        solvers = [solver(each.part) for each in self.parts]
-        for each, solve in zip(self.parts, solvers, strict=True):
+        for each in self.parts:
             if not self.stopped():
                 others = self._fewest - each.fewest_islands
                 each.prove_islands(solve, lambda bound, others=others: self.hear(others + bound))  # type: ignore[misc]
                 self.prove(self._fewest)
-        for each, solve in zip(self.parts, solvers, strict=True):
+        for each in self.parts:
             if not self.stopped():
                 each.prove_lost(solve)
-        for each, solve in zip(self.parts, solvers, strict=True):
+        for each in self.parts:
             if not self.stopped():
                 each.prove_link(solve, self.stopped)
 

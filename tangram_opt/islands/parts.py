@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -60,17 +61,25 @@ class Part:
         """Number of blocks."""
         return len(self.blocks)
 
-    @property
-    def strangers(self) -> int:
-        """Number of blocks, taken greedily, of which no two may be together: each needs an island of its own."""
+    @cached_property
+    def strangers(self) -> tuple[int, ...]:
+        """Blocks, taken greedily, of which no two may be together: each needs an island of its own."""
         left = np.ones(self.size, dtype=bool)
-        count = 0
+        friends = self.together.sum(axis=1)
+        found = []
         while left.any():
-            friends = (self.together & left).sum(axis=1)
-            chosen = min(np.flatnonzero(left), key=lambda block: friends[block])
-            left &= ~self.together[chosen]
-            count += 1
-        return count
+            candidates = np.flatnonzero(left)
+            chosen = int(candidates[friends[candidates].argmin()])
+            gone = np.flatnonzero(left & self.together[chosen])
+            friends -= self.together[:, gone].sum(axis=1)
+            left[gone] = False
+            found.append(chosen)
+        return tuple(found)
+
+    @property
+    def lost_alone(self) -> int:
+        """Compute that the nodes of the blocks lose among themselves, in whatever islands the blocks are."""
+        return sum(self.lost_with(block, block) for block in range(self.size))
 
     def closure(self, i: int, j: int) -> int:
         """Smallest set around a pair that may be together, as bits."""

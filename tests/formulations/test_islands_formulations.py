@@ -186,7 +186,9 @@ def test_users_can_add_constraints_about_any_nodes(solver):
 
 
 def test_an_unknown_formulation_is_refused():
-    with pytest.raises(InputError, match="'sweep', expected one of auto, cover, set-partition, representatives"):
+    with pytest.raises(
+        InputError, match="'sweep', expected one of auto, cover, set-partition, anchors, representatives"
+    ):
         CpSat().solve(BOXES, SolveOptions(formulation="sweep"))
 
 

@@ -72,7 +72,7 @@ def test_parts_judge_their_blocks_as_the_conditions_do(problem: IslandsProblem) 
         if part.allows(chosen):
             assert part.value(chosen)[:2] == evaluate(problem, partition_of(problem, islands))[:2]
     assert part.allows(agglomerate_part(part))
-    assert part.strangers <= best_value(problem)[0]
+    assert len(part.strangers) <= best_value(problem)[0]
 
 
 def test_like_nodes_that_link_differently_are_no_twins() -> None:
