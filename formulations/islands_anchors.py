@@ -41,7 +41,7 @@ Exact where every set of blocks that may be together pair by pair is an island.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -50,11 +50,12 @@ import numpy as np
 from formulations.islands_levels import Target
 from formulations.islands_limits import limit_steps
 from formulations.islands_representatives import cliques
+from formulations.islands_sets import Tick
 from formulations.linear import LinearModel
 from tangram_opt.islands.parts import Groups, Part
 
 
-def not_exact(part: Part, target: Target) -> str | None:  # noqa: ARG001 (the same for all levels)
+def not_exact(part: Part, target: Target, tick: Tick) -> str | None:  # noqa: ARG001 (the same for all levels)
     """Say why it is not exact for a level of a part."""
     if part.closures:
         return "the network asks for further nodes in some islands, so not every part of an island is one"
@@ -115,7 +116,7 @@ class Anchors:
         return values
 
 
-def anchors(part: Part, target: Target, tick: Callable[[], object]) -> Anchors:
+def anchors(part: Part, target: Target, tick: Tick) -> Anchors:
     """Build the model of a part.
 
     Parameters
@@ -142,10 +143,10 @@ def anchors(part: Part, target: Target, tick: Callable[[], object]) -> Anchors:
         model.add_row(f"one_{u}", {x[u, k]: 1 for k in own}, lower=1, upper=1)
     apart = {u: set(np.flatnonzero(~row).tolist()) for u, row in enumerate(part.together)}
     for k in names:
-        tick()
         members = [u for u in range(part.size) if (u, k) in x]
         inside = {u: apart[u] & set(members) for u in members}
         for q, clique in enumerate(cliques(members, inside)):
+            tick()
             model.add_row(f"apart_{k}_{q}", {x[u, k]: 1 for u in clique}, upper=1)
     if target.most_islands is None:
         model.constant = min(len(strangers), len(names))
@@ -167,7 +168,7 @@ def _speeds(
     strangers: Sequence[int],
     names: Sequence[int],
     x: Mapping[tuple[int, int], int],
-    tick: Callable[[], object],
+    tick: Tick,
 ) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]:
     """Add how fast islands are, and what blocks lose."""
     lows = [block.low[0] for block in part.blocks]

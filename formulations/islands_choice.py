@@ -14,10 +14,11 @@ from formulations import islands_cover as cover
 from formulations import islands_representatives as representatives
 from formulations import islands_set_partition as set_partition
 from formulations.islands_levels import Target
+from formulations.islands_sets import Tick
 from tangram_opt.errors import InputError
 from tangram_opt.islands.parts import Part
 
-FORMULATIONS: Final[Mapping[str, Callable[[Part, Target], str | None]]] = {
+FORMULATIONS: Final[Mapping[str, Callable[[Part, Target, Tick], str | None]]] = {
     "cover": cover.not_exact,
     "set-partition": set_partition.not_exact,
     "anchors": anchors.not_exact,
@@ -55,7 +56,7 @@ def check_exact(part: Part, name: str) -> None:
         raise InputError(f"formulation: {name!r} is not exact for this problem: {reason}")
 
 
-def choose(part: Part, target: Target, offered: Sequence[str], name: str) -> str:
+def choose(part: Part, target: Target, offered: Sequence[str], name: str, tick: Tick) -> str:
     """Choose the formulation for a level of a part.
 
     Parameters
@@ -68,6 +69,8 @@ def choose(part: Part, target: Target, offered: Sequence[str], name: str) -> str
         Names to choose from.
     name : str
         The formulation that is wanted; ``auto`` for the strongest that is exact.
+    tick : callable
+        May end the work.
 
     Returns
     -------
@@ -75,10 +78,14 @@ def choose(part: Part, target: Target, offered: Sequence[str], name: str) -> str
         The one that is wanted, unless it is not exact: a part without its slow links can have more sets to write out
         than it had before. Then the strongest that is.
     """
-    if name != "auto" and FORMULATIONS[name](part, target) is None:
+    if name != "auto" and FORMULATIONS[name](part, target, tick) is None:
         return name
-    return next(each for each, not_exact in FORMULATIONS.items() if each in offered and not_exact(part, target) is None)
+    return next(
+        each for each, not_exact in FORMULATIONS.items() if each in offered and not_exact(part, target, tick) is None
+    )
 
 
 def _why_not(part: Part, name: str) -> str | None:
-    return next((reason for level in LEVELS if (reason := FORMULATIONS[name](part, level)) is not None), None)
+    return next(
+        (reason for level in LEVELS if (reason := FORMULATIONS[name](part, level, lambda: None)) is not None), None
+    )

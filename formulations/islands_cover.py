@@ -35,24 +35,24 @@ out: up to 40,000.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from formulations.islands_levels import Target
 from formulations.islands_limits import limit_islands, limit_steps
-from formulations.islands_sets import LIMIT, largest_islands, largest_islands_by_compute
+from formulations.islands_sets import LIMIT, Tick, largest_islands, largest_islands_by_compute
 from formulations.linear import LinearModel
 from tangram_opt.islands.closure import bits
 from tangram_opt.islands.parts import Groups, Part
 
 
-def not_exact(part: Part, target: Target) -> str | None:
+def not_exact(part: Part, target: Target, tick: Tick) -> str | None:
     """Say why it is not exact for a level of a part."""
     if part.closures:
         return "the network asks for further nodes in some islands, so not every part of an island is one"
     written_out = largest_islands if target.most_islands is None else largest_islands_by_compute
-    return None if written_out(part) is not None else f"a component has more than {LIMIT} largest islands"
+    return None if written_out(part, tick) is not None else f"a component has more than {LIMIT} largest islands"
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Cover:
         return values
 
 
-def cover(part: Part, target: Target, tick: Callable[[], object]) -> Cover:
+def cover(part: Part, target: Target, tick: Tick) -> Cover:
     """Build the model of a part.
 
     Parameters

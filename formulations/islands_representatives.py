@@ -37,13 +37,14 @@ Exact for every part.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from formulations.islands_levels import Target
 from formulations.islands_limits import limit_islands, limit_lost
+from formulations.islands_sets import Tick
 from formulations.linear import LinearModel
 from tangram_opt.islands.bandwidths import reach
 from tangram_opt.islands.closure import bits
@@ -101,7 +102,7 @@ class Reasons:
     near: Mapping[tuple[int, int], int]
 
 
-def not_exact(part: Part, target: Target) -> str | None:  # noqa: ARG001 (the same question for all formulations)
+def not_exact(part: Part, target: Target, tick: Tick) -> str | None:  # noqa: ARG001 (the same question for all formulations)
     """It applies to every part."""
     return None
 
@@ -126,7 +127,7 @@ def reasons(part: Part) -> Reasons:
     return Reasons(members, near)
 
 
-def representatives(part: Part, target: Target, tick: Callable[[], object]) -> Representatives:
+def representatives(part: Part, target: Target, tick: Tick) -> Representatives:
     """Build the model of a part.
 
     Parameters
@@ -159,6 +160,7 @@ def representatives(part: Part, target: Target, tick: Callable[[], object]) -> R
         tick()
         drawn, joined, apart = implications(part, data, r)
         for q, clique in enumerate(cliques(members[1:], apart)):
+            tick()
             model.add_row(f"apart_{r}_{q}", {**{x[u, r]: 1 for u in clique}, x[r, r]: -1}, upper=0)
         for u, w in drawn:
             model.add_row(f"drawn_{r}_{u}_{w}", {x[u, r]: 1, x[w, r]: -1}, upper=0)

@@ -23,20 +23,20 @@ The relaxation is the strongest of all. Exact where the islands can be written o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from formulations.islands_levels import Target
 from formulations.islands_limits import limit_islands, limit_lost
-from formulations.islands_sets import LIMIT, all_islands
+from formulations.islands_sets import LIMIT, Tick, all_islands
 from formulations.linear import LinearModel
 from tangram_opt.islands.closure import bits
 from tangram_opt.islands.parts import Groups, Part
 
 
-def not_exact(part: Part, target: Target) -> str | None:  # noqa: ARG001 (the same for all levels)
+def not_exact(part: Part, target: Target, tick: Tick) -> str | None:  # noqa: ARG001 (the same for all levels)
     """Say why it is not exact for a part: islands that were left out could be needed."""
-    return None if all_islands(part) is not None else f"a component has more than {LIMIT} possible islands"
+    return None if all_islands(part, tick) is not None else f"a component has more than {LIMIT} possible islands"
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class SetPartition:
         return values
 
 
-def set_partition(part: Part, target: Target, tick: Callable[[], object]) -> SetPartition:
+def set_partition(part: Part, target: Target, tick: Tick) -> SetPartition:
     """Build the model of a part.
 
     Parameters

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from typing import Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -13,18 +14,37 @@ from tangram_opt.islands.parts import Part
 
 LIMIT: Final = 40_000
 """So many sets are written out at most."""
-EFFORT: Final = 10_000_000
+EFFORT: Final = 8_000_000
 """So many blocks are looked at, at most, to find them: seconds."""
 
 
-@lru_cache(maxsize=64)
-def all_islands(part: Part) -> tuple[int, ...] | None:
+Tick = Callable[[], object]
+"""Called again and again in work that takes long; what it raises ends that."""
+
+
+def remembered(write_out: Callable[[Part, Tick], tuple[int, ...] | None]) -> Callable[..., tuple[int, ...] | None]:
+    """Write out the sets of a part once."""
+    known: WeakKeyDictionary[Part, tuple[int, ...] | None] = WeakKeyDictionary()
+
+    @wraps(write_out)
+    def remember(part: Part, tick: Tick = lambda: None) -> tuple[int, ...] | None:
+        if part not in known:
+            known[part] = write_out(part, tick)
+        return known[part]
+
+    return remember
+
+
+@remembered
+def all_islands(part: Part, tick: Tick) -> tuple[int, ...] | None:
     """List all islands of a part.
 
     Parameters
     ----------
     part : Part
         The part.
+    tick : callable
+        May end the work.
 
     Returns
     -------
@@ -41,6 +61,7 @@ def all_islands(part: Part) -> tuple[int, ...] | None:
     found: list[int] = []
     stack = [(1 << block, block) for block in range(part.size)]
     while stack:
+        tick()
         island, last = stack.pop()
         found.append(island)
         if len(found) > LIMIT:
@@ -53,31 +74,35 @@ def all_islands(part: Part) -> tuple[int, ...] | None:
     return tuple(found)
 
 
-@lru_cache(maxsize=64)
-def largest_islands(part: Part) -> tuple[int, ...] | None:
+@remembered
+def largest_islands(part: Part, tick: Tick) -> tuple[int, ...] | None:
     """List the islands that no block can be added to, in a part where every set of blocks that may be together is one.
 
     Parameters
     ----------
     part : Part
         Whose smallest sets are the pairs themselves.
+    tick : callable
+        May end the work.
 
     Returns
     -------
     tuple of int or None
         Sets of blocks as bits; None if there are more than ``LIMIT``.
     """
-    return _cliques(friends_of(part), [(0, (1 << part.size) - 1, 0)])
+    return _cliques(friends_of(part), [(0, (1 << part.size) - 1, 0)], tick)
 
 
-@lru_cache(maxsize=64)
-def largest_islands_by_compute(part: Part) -> tuple[int, ...] | None:
+@remembered
+def largest_islands_by_compute(part: Part, tick: Tick) -> tuple[int, ...] | None:
     """List the islands that no block can be added to without making their slowest compute slower still.
 
     Parameters
     ----------
     part : Part
         As for :func:`largest_islands`, which are among them.
+    tick : callable
+        May end the work.
 
     Returns
     -------
@@ -92,7 +117,7 @@ def largest_islands_by_compute(part: Part) -> tuple[int, ...] | None:
     for block, low in enumerate(lows):
         earlier = sum(1 << other for other in range(block) if lows[other] == low)
         starts.append((1 << block, friends[block] & -(2 << block), friends[block] & earlier))
-    return _cliques(friends, starts)
+    return _cliques(friends, starts, tick)
 
 
 def friends_of(part: Part) -> list[int]:
@@ -100,7 +125,7 @@ def friends_of(part: Part) -> list[int]:
     return [int.from_bytes(row.tobytes(), "little") for row in np.packbits(part.together, axis=1, bitorder="little")]
 
 
-def _cliques(friends: Sequence[int], starts: Iterable[tuple[int, int, int]]) -> tuple[int, ...] | None:
+def _cliques(friends: Sequence[int], starts: Iterable[tuple[int, int, int]], tick: Tick) -> tuple[int, ...] | None:
     """List the largest sets of blocks that may be together pair by pair, as far as `LIMIT` and `EFFORT` go.
 
     Each start is a set, blocks that may be added to it, and blocks that would have to be missing for no good reason.
@@ -110,6 +135,7 @@ def _cliques(friends: Sequence[int], starts: Iterable[tuple[int, int, int]]) -> 
     stack = list(starts)[::-1]
     effort = 0
     while stack:
+        tick()
         clique, left, done = stack.pop()
         if not left:
             if not done:

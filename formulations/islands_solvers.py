@@ -13,13 +13,14 @@ from formulations.islands_levels import LevelFound, Target
 from formulations.islands_representatives import representatives
 from formulations.islands_search import IslandsSearch
 from formulations.islands_set_partition import set_partition
+from formulations.islands_sets import Tick
 from formulations.library import Formulated, LinearLibrary
 from formulations.linear import TooLargeError
 from formulations.search import OutOfTimeError
 from tangram_opt.backend import SolveOptions
 from tangram_opt.data.island import IslandsProblem, Partition
 from tangram_opt.errors import InputError
-from tangram_opt.islands.answer import answer
+from tangram_opt.islands.answer import answer, partition_of
 from tangram_opt.islands.parts import Groups, Part
 from tangram_opt.islands.splitting import split
 from tangram_opt.result import Result, StopReason
@@ -37,7 +38,7 @@ class IslandsModel(Formulated, Protocol):
         ...
 
 
-_BUILD: Final[Mapping[str, Callable[[Part, Target, Callable[[], object]], IslandsModel]]] = {
+_BUILD: Final[Mapping[str, Callable[[Part, Target, Tick], IslandsModel]]] = {
     "cover": cover,
     "set-partition": set_partition,
     "anchors": anchors,
@@ -92,14 +93,18 @@ class IslandsSolver(LinearLibrary):
             raise InputError(f"formulation: {options.formulation!r}, expected one of {known}")
         opened = options.on_model is not None
         wanted = ANY if opened and options.formulation == "auto" else options.formulation
-        search = IslandsSearch(problem, options, split_up=not opened)
+        search = IslandsSearch(problem, options)
         used: set[str] = set()
         try:
+            search.begin(split_up=not opened)
             for each in search.parts if wanted != "auto" else ():
                 check_exact(each.part, wanted)
             search.solve(partial(self._choose_and_solve, search, wanted, used))
         except KeyboardInterrupt:
             search.interrupted = True
+        if search.best is None and not opened:
+            # Interrupted before anything was found: nodes one by one are islands.
+            search.best = partition_of(problem, [[node] for node in range(len(problem.cluster.nodes))])
         if search.infeasible and not opened:
             raise RuntimeError(f"{self.name} on {problem.name!r}: called infeasible, but single nodes are islands")
         return answer(
@@ -126,9 +131,9 @@ class IslandsSolver(LinearLibrary):
         on_bound: Callable[[int], object],
     ) -> LevelFound:
         """Solve a level in the formulation that is wanted, or that suits it best."""
-        name = choose(part, target, self.formulation_names, wanted)
-        used.add(name)
         try:
+            name = choose(part, target, self.formulation_names, wanted, search.tick)
+            used.add(name)
             return self.solve_level(search, name, part, target, start, on_groups, on_bound)
         except OutOfTimeError:
             return LevelFound(None, None)
@@ -173,9 +178,13 @@ class IslandsSolver(LinearLibrary):
 
 def _describe(search: IslandsSearch) -> str:
     """Say how far structure went."""
-    if not search.parts:
+    if not search.parts and not search.crowds:
         return "structure alone settles all islands"
-    largest = max(each.part.size for each in search.parts)
-    return (
-        f"structure settles {len(search.settled)} islands, {len(search.parts)} parts of up to {largest} blocks remain"
-    )
+    found = [f"structure settles {len(search.settled)} islands"]
+    if search.parts:
+        largest = max(each.part.size for each in search.parts)
+        found.append(f"{len(search.parts)} parts of up to {largest} blocks remain")
+    if search.crowds:
+        islands = sum(len(crowd.islands) for crowd in search.crowds)
+        found.append(f"{islands} islands are those of a greedy method, as their blocks are too many to search")
+    return ", ".join(found)

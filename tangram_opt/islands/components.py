@@ -34,7 +34,11 @@ def similarity_components(problem: IslandsProblem) -> Partition:
         Often not valid, see :func:`tangram_opt.islands.check`; its number of islands is a lower bound.
     """
     components = split(problem)
-    blocks = [*components.settled, *(part.blocks for part in components.parts)]
+    blocks = [
+        *components.settled,
+        *(part.blocks for part in components.parts),
+        *(crowd.islands for crowd in components.crowds),
+    ]
     return partition_of(problem, [[node for block in each for node in block.nodes] for each in blocks])
 
 
