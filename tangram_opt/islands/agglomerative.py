@@ -7,17 +7,15 @@ the conditions hold in exact integers, so the result is always valid; it is not 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from tangram_opt.backend import SolveOptions
 from tangram_opt.data.cluster import MatrixNetwork, TierNetwork
 from tangram_opt.data.island import IslandsProblem, Partition
-from tangram_opt.islands.answer import answer, partition_of
+from tangram_opt.islands.answer import Bounds, partition_of
 from tangram_opt.islands.bandwidths import FASTEST, Units, gather_units
 from tangram_opt.islands.base import IslandsMethod
 from tangram_opt.islands.likeness import alike, attributes, ratio_limit, ratio_limits
@@ -25,7 +23,6 @@ from tangram_opt.islands.merging import merge
 from tangram_opt.islands.network import fastest_told_apart, links_of
 from tangram_opt.islands.parts import Groups, Part
 from tangram_opt.islands.splitting import split
-from tangram_opt.result import Result, StopReason
 
 MOST_UNITS: Final = 4_000
 """Above it structure splits a network of tiers before the clustering."""
@@ -39,37 +36,12 @@ class AgglomerativeBackend(IslandsMethod):
     formulation = "complete-linkage"
     distribution = "scipy"
 
-    def solve(self, problem: Any, options: SolveOptions) -> Result[Partition]:
-        """Solve an islands problem.
-
-        Parameters
-        ----------
-        problem : IslandsProblem
-            Cluster and tolerances.
-        options : SolveOptions
-            None counts: the method takes no decisions that time or chance could change.
-
-        Returns
-        -------
-        Result
-            A valid partition; the bound of the number of islands is that of :func:`likeness_bound`.
-        """
-        self.check_options(options)
-        start = time.perf_counter()
-        partition = agglomerate(problem)
+    def partition(self, problem: IslandsProblem) -> tuple[Partition, Bounds, tuple[str, ...]]:
+        """Find islands; the bound of their number is that of :func:`likeness_bound`."""
+        found = agglomerate(problem)
         # Of the compute lost and the slowest link it knows only what no partition can beat.
-        single = len(partition.islands) == len(problem.cluster.nodes)
-        bounds = likeness_bound(problem), 0, 0 if single else links_of(problem).fastest
-        return answer(
-            problem,
-            partition,
-            bounds=bounds,
-            stop_reason=StopReason.HEURISTIC,
-            wall_s=time.perf_counter() - start,
-            solver=self.name,
-            solver_version=self.version(),
-            formulation=self.formulation,
-        )
+        single = len(found.islands) == len(problem.cluster.nodes)
+        return found, (likeness_bound(problem), 0, 0 if single else links_of(problem).fastest), ()
 
 
 def agglomerate(problem: IslandsProblem) -> Partition:
