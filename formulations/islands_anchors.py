@@ -62,6 +62,12 @@ def not_exact(part: Part, target: Target, tick: Tick) -> str | None:  # noqa: AR
     return None
 
 
+def names_of(part: Part, target: Target) -> range:
+    """List K by position: as many as islands are allowed, or known to be enough."""
+    limit = target.known_islands if target.most_islands is None else target.most_islands
+    return range(part.size if limit is None else limit)
+
+
 @dataclass(frozen=True)
 class Anchors:
     """The model of a part, and the way to its partitions and back.
@@ -135,8 +141,7 @@ def anchors(part: Part, target: Target, tick: Tick) -> Anchors:
     """
     model = LinearModel()
     strangers = part.strangers
-    limit = target.known_islands if target.most_islands is None else target.most_islands
-    names = range(part.size if limit is None else limit)
+    names = names_of(part, target)
     can_be = [[k for k in names if _can_be(part, strangers, u, k)] for u in range(part.size)]
     x = {(u, k): model.add_binary(f"x_{u}_{k}") for u, own in enumerate(can_be) for k in own}
     for u, own in enumerate(can_be):

@@ -28,6 +28,9 @@ FORMULATIONS: Final[Mapping[str, Callable[[Part, Target, Tick], str | None]]] = 
 LEVELS: Final = (Target(), Target(most_islands=1))
 """One target for each kind of model: about the number of islands, and about what comes after it."""
 
+MANY_SETS: Final = 2_000
+"""With more of them a cover takes longer than islands with names, where these are the smaller model."""
+
 
 def exact_formulations(parts: Sequence[Part], offered: Sequence[str]) -> tuple[str, ...]:
     """List the formulations that are exact for all levels of some parts.
@@ -76,13 +79,19 @@ def choose(part: Part, target: Target, offered: Sequence[str], name: str, tick: 
     -------
     str
         The one that is wanted, unless it is not exact: a part without its slow links can have more sets to write out
-        than it had before. Then the strongest that is.
+        than it had before. Then, and for ``auto``, the strongest that is, but names for islands instead of a cover by
+        very many sets.
     """
     if name != "auto" and FORMULATIONS[name](part, target, tick) is None:
         return name
-    return next(
-        each for each, not_exact in FORMULATIONS.items() if each in offered and not_exact(part, target, tick) is None
-    )
+    exact = (each for each in FORMULATIONS if each in offered and FORMULATIONS[each](part, target, tick) is None)
+    strongest = next(exact)
+    if strongest == "cover" and "anchors" in offered:
+        sets = cover.islands_of(part, target, tick)
+        assert sets is not None
+        if len(sets) > MANY_SETS and part.size * len(anchors.names_of(part, target)) < len(sets):
+            return "anchors"
+    return strongest
 
 
 def _why_not(part: Part, name: str) -> str | None:

@@ -51,8 +51,12 @@ def not_exact(part: Part, target: Target, tick: Tick) -> str | None:
     """Say why it is not exact for a level of a part."""
     if part.closures:
         return "the network asks for further nodes in some islands, so not every part of an island is one"
-    written_out = largest_islands if target.most_islands is None else largest_islands_by_compute
-    return None if written_out(part, tick) is not None else f"a component has more than {LIMIT} largest islands"
+    return None if islands_of(part, target, tick) is not None else f"a component has more than {LIMIT} largest islands"
+
+
+def islands_of(part: Part, target: Target, tick: Tick) -> tuple[int, ...] | None:
+    """Write out Q, for the number of islands Q*; None if there are too many."""
+    return largest_islands(part, tick) if target.most_islands is None else largest_islands_by_compute(part, tick)
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ def cover(part: Part, target: Target, tick: Tick) -> Cover:
     Cover
         The model.
     """
-    islands = largest_islands(part) if target.most_islands is None else largest_islands_by_compute(part)
+    islands = islands_of(part, target, tick)
     assert islands is not None
     model = LinearModel(tight=True)
     y = {island: model.add_binary(f"y_{number}", target.cost(1, 0)) for number, island in enumerate(islands)}
