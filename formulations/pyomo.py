@@ -189,7 +189,7 @@ class PyomoIslands(PyomoLibrary, IslandsSolver):
         largest = max(part.lost_with(0, block) for block in range(part.size))
         unit = 1 if target.most_islands is None else 1 << max(largest.bit_length() - LARGEST_COST_BITS, 0)
         formulation = _ISLANDS[name]
-        model = formulation.build(part, target, unit)
+        model = formulation.build(part, target, unit, search.tick)
         found, bound, infeasible = self.solve_pyomo(model, search, unit)
         return LevelFound(formulation.decode(part, model) if found else None, bound, infeasible)
 
