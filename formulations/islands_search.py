@@ -17,6 +17,7 @@ from tangram_opt.islands.crowds import Crowd
 from tangram_opt.islands.evaluation import evaluate
 from tangram_opt.islands.parts import Groups, Part, adopted, whole_part
 from tangram_opt.islands.splitting import Split, split
+from tangram_opt.result import StopReason
 
 
 class IslandsSearch(Search[IslandsProblem, Partition]):
@@ -68,6 +69,13 @@ class IslandsSearch(Search[IslandsProblem, Partition]):
         for each in self.parts:
             if not self.stopped():
                 each.prove_link(solve, self.stopped)
+
+    @property
+    def why_unproved(self) -> StopReason:
+        """Why it stopped, where nothing is proven: crowds and numbers beyond a library are not searched at all."""
+        if not self.stopped() and (self.crowds or self.options.time_limit_s is None):
+            return StopReason.HEURISTIC
+        return super().why_unproved
 
     @property
     def infeasible(self) -> bool:

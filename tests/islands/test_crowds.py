@@ -63,7 +63,9 @@ def test_a_crowd_on_one_switch_has_a_true_bound_near_its_greedy_islands(monkeypa
     assert exact.outcome == "optimal"
     monkeypatch.setattr(splitting, "MOST_FREE_BLOCKS", 10)
     crowded = HighsSolver().solve(problem, SolveOptions())
-    assert (crowded.outcome, crowded.formulation) == ("feasible", "structure")
+    assert (crowded.outcome, crowded.formulation, crowded.stop_reason) == ("feasible", "structure", "heuristic")
+    limited = HighsSolver().solve(problem, SolveOptions(time_limit_s=600))
+    assert limited.stop_reason == "heuristic"
     assert "greedy method, as their blocks are too many to search" in crowded.log[0]
     assert exact.objective / 2 <= crowded.bound <= exact.objective <= crowded.objective <= 2 * exact.objective
     assert crowded.objective == evaluate(problem, crowded.solution).islands
