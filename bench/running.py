@@ -36,10 +36,13 @@ def limit_and_seeds(arguments: argparse.Namespace) -> tuple[float, tuple[int, ..
     return arguments.time_limit or limit_s, SEEDS[: arguments.seeds or seeds]
 
 
-def measure(paths: Sequence[Path], arguments: argparse.Namespace) -> list[Measured]:
+def measure(
+    paths: Sequence[Path], arguments: argparse.Namespace, *, auto: bool = False, named: bool = True
+) -> list[Measured]:
     """Run every backend in every formulation with every seed on every problem.
 
-    A run that fails with the first seed is not repeated with others: that counts as failing with all of them.
+    With `auto` it also runs as a backend does that may choose, which is then what it prefers; without `named` not in
+    any other way. A run that fails with the first seed is not repeated with others: that counts as failing with all.
     """
     names = arguments.solvers.split(",") if arguments.solvers else None
     backends = [
@@ -51,7 +54,7 @@ def measure(paths: Sequence[Path], arguments: argparse.Namespace) -> list[Measur
     rows: list[Measured] = []
     for path in paths:
         problem = load_instance(path)
-        first = list(_runs(problem, backends, seeds[0], limit_s))
+        first = list(_runs(problem, backends, seeds[0], limit_s, auto=auto, named=named))
         pairs = list(zip(first, answers(first, workers=arguments.workers), strict=True))
         again = [
             replace(made, seed=seed)
@@ -66,10 +69,13 @@ def measure(paths: Sequence[Path], arguments: argparse.Namespace) -> list[Measur
     return rows
 
 
-def _runs(problem: Problem, backends: Sequence[Backend], seed: int, limit_s: float) -> Iterator[Run]:
+def _runs(
+    problem: Problem, backends: Sequence[Backend], seed: int, limit_s: float, *, auto: bool, named: bool
+) -> Iterator[Run]:
     for backend in backends:
         if backend.unsupported(problem) is None:
-            for formulation in backend.formulations(problem):
+            one, *others = backend.formulations(problem) if named else ("auto",)
+            for formulation in ("auto", one, *others) if auto and others else (one,):
                 yield Run(problem, backend.name, formulation, limit_s, seed=seed)
 
 

@@ -11,7 +11,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogFormatter, MaxNLocator
 
 from bench.measured import PAR, SHIFT_S, Measured, family, mean, profile
 from bench.report import RESULTS, Row, table
@@ -128,6 +128,8 @@ def draw_profile(name: str, chosen: Times, limit_s: float) -> None:
         xlabel="time by that of the fastest solver (1 is fastest)",
         ylabel="share of instances",
     )
+    for axis_format in (axes.xaxis.set_major_formatter, axes.xaxis.set_minor_formatter):
+        axis_format(LogFormatter(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
     axes.legend(loc="lower right")
     axes.grid(alpha=0.3)
     figure.savefig(RESULTS / f"{name}-profile.png", dpi=130)

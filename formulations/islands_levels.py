@@ -27,10 +27,13 @@ class Target:
         Limit on the number of islands.
     most_lost_flops_per_s : int or None
         Limit on the compute lost. With both limits any solution will do.
+    known_islands : int or None
+        There is a partition of so many islands; solutions with more need not be in a model.
     """
 
     most_islands: int | None = None
     most_lost_flops_per_s: int | None = None
+    known_islands: int | None = None
 
     def cost(self, islands: int, lost_flops_per_s: int) -> int:
         """What something costs that adds so many islands and loses so much compute."""
@@ -100,9 +103,9 @@ class PartSearch:
         self.groups = groups
         self.value: PartitionValue | None = None if groups is None else part.value(groups)
         self.on_better = on_better
-        self.fewest_islands = part.strangers
+        self.fewest_islands = len(part.strangers)
         # What the nodes of a block lose among themselves, and their slowest link, they have in every island.
-        self.least_lost_flops_per_s = sum(part.lost_with(block, block) for block in range(part.size))
+        self.least_lost_flops_per_s = part.lost_alone
         self.fastest_link_bytes_per_s = min(block.slowest_link for block in part.blocks)
         self.infeasible = False
 
@@ -119,7 +122,8 @@ class PartSearch:
         """Look for the fewest islands; `on_bound` hears of bounds that the solver claims while it runs."""
         if self.value is not None and self.value.islands == self.fewest_islands:
             return
-        found = self._solve(solve, self.part, Target(), self.groups, on_bound)
+        target = Target(known_islands=None if self.value is None else self.value.islands)
+        found = self._solve(solve, self.part, target, self.groups, on_bound)
         self.infeasible = found.infeasible
         if found.bound is not None:
             self.fewest_islands = max(self.fewest_islands, found.bound)

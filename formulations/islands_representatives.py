@@ -44,6 +44,7 @@ import numpy as np
 
 from formulations.islands_levels import Target
 from formulations.islands_limits import limit_islands, limit_lost
+from formulations.islands_sets import Tick
 from formulations.linear import LinearModel
 from tangram_opt.islands.bandwidths import reach
 from tangram_opt.islands.closure import bits
@@ -101,7 +102,7 @@ class Reasons:
     near: Mapping[tuple[int, int], int]
 
 
-def not_exact(part: Part) -> str | None:  # noqa: ARG001 (the same question for all formulations)
+def not_exact(part: Part, target: Target, tick: Tick) -> str | None:  # noqa: ARG001 (the same question for all formulations)
     """It applies to every part."""
     return None
 
@@ -126,7 +127,7 @@ def reasons(part: Part) -> Reasons:
     return Reasons(members, near)
 
 
-def representatives(part: Part, target: Target) -> Representatives:
+def representatives(part: Part, target: Target, tick: Tick) -> Representatives:
     """Build the model of a part.
 
     Parameters
@@ -135,6 +136,8 @@ def representatives(part: Part, target: Target) -> Representatives:
         The part.
     target : Target
         Which level of the objective, and the limits of those before.
+    tick : callable
+        Called again and again while the model is written; what it raises ends that.
 
     Returns
     -------
@@ -154,8 +157,10 @@ def representatives(part: Part, target: Target) -> Representatives:
     for u in range(part.size):
         model.add_row(f"one_{u}", own[u], lower=1, upper=1)
     for r, members in enumerate(data.members):
+        tick()
         drawn, joined, apart = implications(part, data, r)
         for q, clique in enumerate(cliques(members[1:], apart)):
+            tick()
             model.add_row(f"apart_{r}_{q}", {**{x[u, r]: 1 for u in clique}, x[r, r]: -1}, upper=0)
         for u, w in drawn:
             model.add_row(f"drawn_{r}_{u}_{w}", {x[u, r]: 1, x[w, r]: -1}, upper=0)

@@ -12,11 +12,12 @@ from typing import Any
 
 from formulations.islands_levels import Target
 from formulations.islands_representatives import cliques, implications, reasons
+from formulations.islands_sets import Tick
 from formulations.islands_target_pyomo import add_target
 from tangram_opt.islands.parts import Groups, Part
 
 
-def build(part: Part, target: Target, unit_flops_per_s: int) -> Any:
+def build(part: Part, target: Target, unit_flops_per_s: int, tick: Tick) -> Any:
     """Write the model.
 
     Parameters
@@ -27,6 +28,8 @@ def build(part: Part, target: Target, unit_flops_per_s: int) -> Any:
         Which level of the objective, and the limits of those before.
     unit_flops_per_s : int
         Unit of compute.
+    tick : callable
+        Called again and again while the model is written; what it raises ends that.
 
     Returns
     -------
@@ -44,7 +47,9 @@ def build(part: Part, target: Target, unit_flops_per_s: int) -> Any:
         with_one, with_two, never = implications(part, data, r)
         pairs += [(r, u, w) for u, w in with_one]
         triples += [(r, u, v, w) for u, v, w in with_two]
-        clique.update({(r, q): each for q, each in enumerate(cliques(members[1:], never))})
+        for q, each in enumerate(cliques(members[1:], never)):
+            tick()
+            clique[r, q] = each
 
     # Sets
     m.B = pyo.RangeSet(0, part.size - 1, doc="blocks")
@@ -72,14 +77,17 @@ def build(part: Part, target: Target, unit_flops_per_s: int) -> Any:
 
     @m.Constraint(m.Apart)
     def apart(m: Any, r: int, q: int) -> Any:
+        tick()
         return sum(m.x[u, r] for u in clique[r, q]) <= m.x[r, r]
 
     @m.Constraint(m.Drawn)
     def drawn(m: Any, r: int, u: int, w: int) -> Any:
+        tick()
         return m.x[u, r] <= m.x[w, r]
 
     @m.Constraint(m.Joined)
     def joined(m: Any, r: int, u: int, v: int, w: int) -> Any:
+        tick()
         return m.x[u, r] + m.x[v, r] <= m.x[r, r] + m.x[w, r]
 
     return m

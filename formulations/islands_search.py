@@ -13,9 +13,11 @@ from tangram_opt.islands.answer import Bounds, partition_of
 from tangram_opt.islands.bandwidths import FASTEST
 from tangram_opt.islands.blocks import Block
 from tangram_opt.islands.conditions import check
+from tangram_opt.islands.crowds import Crowd
 from tangram_opt.islands.evaluation import evaluate
 from tangram_opt.islands.parts import Groups, Part, adopted, whole_part
 from tangram_opt.islands.splitting import Split, split
+from tangram_opt.result import StopReason
 
 
 class IslandsSearch(Search[IslandsProblem, Partition]):
@@ -27,37 +29,53 @@ class IslandsSearch(Search[IslandsProblem, Partition]):
         The problem.
     options : SolveOptions
         Limits, and who listens.
-    split_up : bool
-        Whether structure may settle what it can, and every partition that the conditions allow is a solution. With
-        constraints of the user's own only what a solver finds for all blocks is.
     """
 
-    def __init__(self, problem: IslandsProblem, options: SolveOptions, *, split_up: bool) -> None:
+    def __init__(self, problem: IslandsProblem, options: SolveOptions) -> None:
         super().__init__(problem, options, self._costs)
-        components = split(problem) if split_up else Split((), (whole_part(problem),))
-        self.settled: list[Block] = [island for component in components.settled for island in component]
+        self.settled: list[Block] = []
+        self.crowds: tuple[Crowd, ...] = ()
         self.parts: list[PartSearch] = []
-        hint = _hint(problem, options.hint)
+
+    def begin(self, *, split_up: bool) -> None:
+        """Split the problem, and find islands to start from.
+
+        Parameters
+        ----------
+        split_up : bool
+            Whether structure may settle what it can, and every partition that the conditions allow is a solution. With
+            constraints of the user's own only what a solver finds for all blocks is.
+        """
+        problem, hint = self.problem, _hint(self.problem, self.options.hint)
+        components = split(problem, self.stopped) if split_up else Split((), (whole_part(problem),))
+        self.settled = [island for component in components.settled for island in component]
+        self.crowds = components.crowds
         for part in sorted(components.parts, key=lambda part: part.size):
-            groups = _start(part, hint) if split_up else None
+            groups = _start(part, hint, self.stopped) if split_up else None
             self.parts.append(PartSearch(part, groups, self._combine))
 
-    def solve(self, solver: Callable[[Part], SolveLevel]) -> None:
-        """Search level by level, at each the small parts first; `solver` gives what solves the models of a part."""
+    def solve(self, solve: SolveLevel) -> None:
+        """Search level by level, at each the small parts first."""
         self._combine()
         self.prove(self._fewest)
-        solvers = [solver(each.part) for each in self.parts]
-        for each, solve in zip(self.parts, solvers, strict=True):
+        for each in self.parts:
             if not self.stopped():
                 others = self._fewest - each.fewest_islands
                 each.prove_islands(solve, lambda bound, others=others: self.hear(others + bound))  # type: ignore[misc]
                 self.prove(self._fewest)
-        for each, solve in zip(self.parts, solvers, strict=True):
+        for each in self.parts:
             if not self.stopped():
                 each.prove_lost(solve)
-        for each, solve in zip(self.parts, solvers, strict=True):
+        for each in self.parts:
             if not self.stopped():
                 each.prove_link(solve, self.stopped)
+
+    @property
+    def why_unproved(self) -> StopReason:
+        """Why it stopped, where nothing is proven: crowds and numbers beyond a library are not searched at all."""
+        if not self.stopped() and (self.crowds or self.options.time_limit_s is None):
+            return StopReason.HEURISTIC
+        return super().why_unproved
 
     @property
     def infeasible(self) -> bool:
@@ -67,16 +85,21 @@ class IslandsSearch(Search[IslandsProblem, Partition]):
     @property
     def bounds(self) -> Bounds:
         """What is proven of the three levels: islands and losses add up, the slowest link is that of any part."""
+        if not self.settled and not self.parts and not self.crowds:
+            return None, None, None
         lost = [island.flops_per_s - island.gpus * island.low[0] for island in self.settled]
         links = [island.slowest_link for island in self.settled]
         lost += [each.least_lost_flops_per_s for each in self.parts]
         links += [each.fastest_link_bytes_per_s for each in self.parts]
+        lost += [crowd.least_lost_flops_per_s for crowd in self.crowds]
+        links += [crowd.fastest_link_bytes_per_s for crowd in self.crowds]
         slowest = min(links)
         return self._fewest, sum(lost), 0 if slowest == FASTEST else slowest
 
     @property
     def _fewest(self) -> int:
-        return len(self.settled) + sum(each.fewest_islands for each in self.parts)
+        searched: list[PartSearch | Crowd] = [*self.parts, *self.crowds]
+        return len(self.settled) + sum(each.fewest_islands for each in searched)
 
     def _costs(self, partition: Partition) -> tuple[int, int, int]:
         violated = check(self.problem, partition)
@@ -87,6 +110,7 @@ class IslandsSearch(Search[IslandsProblem, Partition]):
     def _combine(self) -> None:
         """Offer the partition that the best islands of all parts make."""
         islands = [island.nodes for island in self.settled]
+        islands += [island.nodes for crowd in self.crowds for island in crowd.islands]
         for each in self.parts:
             if each.groups is None:
                 return
@@ -103,9 +127,9 @@ def _hint(problem: IslandsProblem, hint: object) -> list[list[int]] | None:
     return [[index[name] for name in island] for island in hint.islands]
 
 
-def _start(part: Part, hint: list[list[int]] | None) -> Groups:
+def _start(part: Part, hint: list[list[int]] | None, stopped: Callable[[], bool]) -> Groups:
     """The better of the agglomerative islands and those of a hint."""
-    starts = [agglomerate_part(part)]
+    starts = [agglomerate_part(part, stopped)]
     if hint is not None and part.allows(groups := adopted(part, hint)):
         starts.append(groups)
     return min(starts, key=lambda groups: part.value(groups).costs)

@@ -18,7 +18,7 @@ Constraints
     (lost)     sum_s lost(s) y_s <= most lost
 the last two where the target has such a limit; (lost) is divided by the greatest common divisor.
 
-The relaxation is the strongest of all. Exact where the islands can be written out: up to 20,000 of them.
+The relaxation is the strongest of all. Exact where the islands can be written out: up to 40,000 of them.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from dataclasses import dataclass
 
 from formulations.islands_levels import Target
 from formulations.islands_limits import limit_islands, limit_lost
-from formulations.islands_sets import LIMIT, all_islands
+from formulations.islands_sets import LIMIT, Tick, all_islands
 from formulations.linear import LinearModel
 from tangram_opt.islands.closure import bits
 from tangram_opt.islands.parts import Groups, Part
 
 
-def not_exact(part: Part) -> str | None:
+def not_exact(part: Part, target: Target, tick: Tick) -> str | None:  # noqa: ARG001 (the same for all levels)
     """Say why it is not exact for a part: islands that were left out could be needed."""
-    return None if all_islands(part) is not None else f"a component has more than {LIMIT} possible islands"
+    return None if all_islands(part, tick) is not None else f"a component has more than {LIMIT} possible islands"
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class SetPartition:
         return values
 
 
-def set_partition(part: Part, target: Target) -> SetPartition:
+def set_partition(part: Part, target: Target, tick: Tick) -> SetPartition:
     """Build the model of a part.
 
     Parameters
@@ -75,6 +75,8 @@ def set_partition(part: Part, target: Target) -> SetPartition:
         The part, see :func:`not_exact`.
     target : Target
         Which level of the objective, and the limits of those before.
+    tick : callable
+        Called again and again while the model is written; what it raises ends that.
 
     Returns
     -------
@@ -88,6 +90,7 @@ def set_partition(part: Part, target: Target) -> SetPartition:
     y = {island: model.add_binary(f"y_{number}", target.cost(1, lost[island])) for number, island in enumerate(islands)}
     holding: list[dict[int, int]] = [{} for _ in part.blocks]
     for island, index in y.items():
+        tick()
         for block in bits(island):
             holding[block][index] = 1
     for block, terms in enumerate(holding):

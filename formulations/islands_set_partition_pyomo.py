@@ -13,13 +13,13 @@ from typing import Any
 
 from formulations.islands_levels import Target
 from formulations.islands_set_partition import lost_in
-from formulations.islands_sets import all_islands
+from formulations.islands_sets import Tick, all_islands
 from formulations.islands_target_pyomo import add_target
 from tangram_opt.islands.closure import bits
 from tangram_opt.islands.parts import Groups, Part
 
 
-def build(part: Part, target: Target, unit_flops_per_s: int) -> Any:
+def build(part: Part, target: Target, unit_flops_per_s: int, tick: Tick) -> Any:
     """Write the model.
 
     Parameters
@@ -30,6 +30,8 @@ def build(part: Part, target: Target, unit_flops_per_s: int) -> Any:
         Which level of the objective, and the limits of those before.
     unit_flops_per_s : int
         Unit of compute.
+    tick : callable
+        Called again and again while the model is written; what it raises ends that.
 
     Returns
     -------
@@ -60,6 +62,7 @@ def build(part: Part, target: Target, unit_flops_per_s: int) -> Any:
     # Constraints
     @m.Constraint(m.B)
     def one(m: Any, u: int) -> Any:
+        tick()
         return sum(m.y[s] for s in m.Holding[u]) == 1
 
     return m

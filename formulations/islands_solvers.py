@@ -6,18 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Protocol
 
-from formulations.islands_choice import choose, exact_formulations
-from formulations.islands_cover import cover
+from formulations.islands_anchors import anchors
+from formulations.islands_choice import check_exact, choose, exact_formulations
+from formulations.islands_cover import Cover, cover
 from formulations.islands_levels import LevelFound, Target
 from formulations.islands_representatives import representatives
 from formulations.islands_search import IslandsSearch
 from formulations.islands_set_partition import set_partition
+from formulations.islands_sets import Tick
 from formulations.library import Formulated, LinearLibrary
 from formulations.linear import TooLargeError
+from formulations.search import OutOfTimeError
 from tangram_opt.backend import SolveOptions
 from tangram_opt.data.island import IslandsProblem, Partition
 from tangram_opt.errors import InputError
-from tangram_opt.islands.answer import answer
+from tangram_opt.islands.answer import answer, partition_of
 from tangram_opt.islands.parts import Groups, Part
 from tangram_opt.islands.splitting import split
 from tangram_opt.result import Result, StopReason
@@ -35,9 +38,10 @@ class IslandsModel(Formulated, Protocol):
         ...
 
 
-_BUILD: Final[Mapping[str, Callable[[Part, Target], IslandsModel]]] = {
+_BUILD: Final[Mapping[str, Callable[[Part, Target, Tick], IslandsModel]]] = {
     "cover": cover,
     "set-partition": set_partition,
+    "anchors": anchors,
     "representatives": representatives,
 }
 ANY: Final = "representatives"
@@ -68,7 +72,8 @@ class IslandsSolver(LinearLibrary):
         problem : IslandsProblem
             Cluster and tolerances.
         options : SolveOptions
-            All of them count. The formulation ``auto`` is the strongest that is exact, for each part. With `on_model`
+            All of them count. The formulation ``auto`` is the strongest that is exact, for each level of each part.
+            With `on_model`
             the problem is not split, and ``auto`` are representatives: the hook gets an :class:`.OpenModel` of all
             blocks for every level of the objective, so that constraints can be about any nodes.
 
@@ -88,12 +93,18 @@ class IslandsSolver(LinearLibrary):
             raise InputError(f"formulation: {options.formulation!r}, expected one of {known}")
         opened = options.on_model is not None
         wanted = ANY if opened and options.formulation == "auto" else options.formulation
-        search = IslandsSearch(problem, options, split_up=not opened)
-        chosen = {each.part: choose(each.part, self.formulation_names, wanted) for each in search.parts}
+        search = IslandsSearch(problem, options)
+        used: set[str] = set()
         try:
-            search.solve(lambda part: partial(self.solve_level, search, chosen[part]))
+            search.begin(split_up=not opened)
+            for each in search.parts if wanted != "auto" else ():
+                check_exact(each.part, wanted)
+            search.solve(partial(self._choose_and_solve, search, wanted, used))
         except KeyboardInterrupt:
             search.interrupted = True
+        if search.best is None and not opened:
+            # Interrupted before anything was found: nodes one by one are islands.
+            search.best = partition_of(problem, [[node] for node in range(len(problem.cluster.nodes))])
         if search.infeasible and not opened:
             raise RuntimeError(f"{self.name} on {problem.name!r}: called infeasible, but single nodes are islands")
         return answer(
@@ -104,9 +115,28 @@ class IslandsSolver(LinearLibrary):
             wall_s=search.elapsed_s,
             solver=self.name,
             solver_version=self.version(),
-            formulation="+".join(sorted(set(chosen.values()))) or STRUCTURE,
+            formulation="+".join(sorted(used)) or STRUCTURE,
             log=(_describe(search),),
         )
+
+    def _choose_and_solve(
+        self,
+        search: IslandsSearch,
+        wanted: str,
+        used: set[str],
+        part: Part,
+        target: Target,
+        start: Groups | None,
+        on_groups: Callable[[Groups], object],
+        on_bound: Callable[[int], object],
+    ) -> LevelFound:
+        """Solve a level in the formulation that is wanted, or that suits it best."""
+        try:
+            name = choose(part, target, self.formulation_names, wanted, search.tick)
+            used.add(name)
+            return self.solve_level(search, name, part, target, start, on_groups, on_bound)
+        except OutOfTimeError:
+            return LevelFound(None, None)
 
     def solve_level(
         self,
@@ -119,7 +149,10 @@ class IslandsSolver(LinearLibrary):
         on_bound: Callable[[int], object],
     ) -> LevelFound:
         """Solve a formulation of a part for one level of the objective."""
-        model = _BUILD[applicable(part, name)](part, target)
+        model = _BUILD[name](part, target, search.tick)
+        if start is not None and isinstance(model, Cover) and target.most_islands is None:
+            start = min(start, model.greedy(), key=lambda groups: part.value(groups).costs)
+            on_groups(start)
         values = None if start is None else model.encode(start)
 
         def on_values(values: Sequence[int]) -> Any:
@@ -143,16 +176,15 @@ class IslandsSolver(LinearLibrary):
         return LevelFound(groups, found.bound)
 
 
-def applicable(part: Part, name: str) -> str:
-    """The formulation, unless a part without its slow links has more sets to write out than the part had before."""
-    return name if exact_formulations([part], [name]) else ANY
-
-
 def _describe(search: IslandsSearch) -> str:
     """Say how far structure went."""
-    if not search.parts:
+    if not search.parts and not search.crowds:
         return "structure alone settles all islands"
-    largest = max(each.part.size for each in search.parts)
-    return (
-        f"structure settles {len(search.settled)} islands, {len(search.parts)} parts of up to {largest} blocks remain"
-    )
+    found = [f"structure settles {len(search.settled)} islands"]
+    if search.parts:
+        largest = max(each.part.size for each in search.parts)
+        found.append(f"{len(search.parts)} parts of up to {largest} blocks remain")
+    if search.crowds:
+        islands = sum(len(crowd.islands) for crowd in search.crowds)
+        found.append(f"{islands} islands are those of a greedy method, as their blocks are too many to search")
+    return ", ".join(found)

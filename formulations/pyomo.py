@@ -24,7 +24,7 @@ from formulations.composition_data import CompositionData
 from formulations.composition_solvers import CompositionSearch, CompositionSolver
 from formulations.islands_levels import LevelFound, Target
 from formulations.islands_search import IslandsSearch
-from formulations.islands_solvers import IslandsSolver, applicable
+from formulations.islands_solvers import IslandsSolver
 from formulations.library import Library, LibraryBackend
 from formulations.linear_highs import LARGEST_COST_BITS, ROUNDING, TOLERANCE, set_parameters, silent_highs
 from formulations.search import Search
@@ -188,8 +188,8 @@ class PyomoIslands(PyomoLibrary, IslandsSolver):
         """Solve a formulation of a part for one level of the objective."""
         largest = max(part.lost_with(0, block) for block in range(part.size))
         unit = 1 if target.most_islands is None else 1 << max(largest.bit_length() - LARGEST_COST_BITS, 0)
-        formulation = _ISLANDS[applicable(part, name)]
-        model = formulation.build(part, target, unit)
+        formulation = _ISLANDS[name]
+        model = formulation.build(part, target, unit, search.tick)
         found, bound, infeasible = self.solve_pyomo(model, search, unit)
         return LevelFound(formulation.decode(part, model) if found else None, bound, infeasible)
 

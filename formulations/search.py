@@ -37,6 +37,10 @@ class Found:
     infeasible: bool = False
 
 
+class OutOfTimeError(Exception):
+    """The time of a search is up before a model of it is written."""
+
+
 class Search(Generic[ProblemT, SolutionT]):
     """The search for the best solution of a problem.
 
@@ -82,6 +86,11 @@ class Search(Generic[ProblemT, SolutionT]):
     def stopped(self) -> bool:
         """Whether the search should end."""
         return self.interrupted or self.left_s == 0
+
+    def tick(self) -> None:
+        """Raise an `OutOfTimeError` where the search should end: for work that takes long before a solver starts."""
+        if self.stopped():
+            raise OutOfTimeError
 
     @property
     def why_unproved(self) -> StopReason:

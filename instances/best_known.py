@@ -164,7 +164,7 @@ def main() -> None:
 
 def _solve(problem: Problem, time_limit_s: float, workers: int) -> list[tuple[Run, Answer]]:
     runs = [
-        Run(problem, each.name, each.formulations(problem)[0], time_limit_s)
+        Run(problem, each.name, "auto", time_limit_s)
         for each in available()
         if isinstance(each, Backend) and not each.missing() and each.unsupported(problem) is None
     ]

@@ -13,7 +13,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from islands_families import Document, generate
+from islands_documents import Document, generate
 from publishing import publish
 
 from tangram_opt.documents.reading import read_mapping

@@ -8,14 +8,16 @@ from typing import Any
 from rich.console import Console
 
 from tangram_opt.backend import Problem
-from tangram_opt.cli.output import as_document, print_json, save, say_notes, stdout_console
+from tangram_opt.cli.description import describe
+from tangram_opt.cli.output import print_json, save, say_notes, stdout_console
+from tangram_opt.cli.partition import describe_partition
 from tangram_opt.cli.text import kind_of, summarise
 from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.data.island import IslandsProblem
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.errors import NoPlanError
 from tangram_opt.result import Outcome, Result
-from tangram_opt.show import machine_notes, print_composition, print_partition, print_plan
+from tangram_opt.show import island_notes, print_composition, print_partition, print_plan
 
 
 def give_answer(problem: Problem | PlanningProblem, result: Result[Any], *, as_json: bool, output: Path | None) -> None:
@@ -41,11 +43,10 @@ def give_answer(problem: Problem | PlanningProblem, result: Result[Any], *, as_j
     # Saved first: what is printed may find no reader, and an answer that cannot be saved is an error instead.
     if result.solution is not None and output is not None:
         save(result.solution, output)
-    notes = machine_notes(problem.cluster) if isinstance(problem, IslandsProblem | PlanningProblem) else ()
     if as_json:
-        print_json(describe(kind, problem.name, result) | {"notes": list(notes)})
+        print_json(_describe(kind, problem, result))
     else:
-        say_notes(notes)
+        say_notes(_notes(problem))
         if result.solution is not None:
             print_solution(problem, result.solution, stdout_console())
     if result.solution is None:
@@ -55,24 +56,17 @@ def give_answer(problem: Problem | PlanningProblem, result: Result[Any], *, as_j
         stdout_console().print(summarise(kind, result))
 
 
-def describe(kind: str, instance: str, result: Result[Any]) -> dict[str, Any]:
-    """Make the JSON object of a result; times in it are nanoseconds, or seconds where the name ends in ``_s``."""
-    return {
-        "instance": instance,
-        "kind": kind,
-        "solver": result.solver,
-        "solver_version": result.solver_version,
-        "formulation": result.formulation,
-        "outcome": result.outcome,
-        "stop_reason": result.stop_reason,
-        "objective": result.objective,
-        "bound": result.bound,
-        "gap": result.gap,
-        "levels": [{"name": level.name, "value": level.value, "bound": level.bound} for level in result.levels],
-        "wall_s": result.wall_s,
-        "solution": None if result.solution is None else as_document(result.solution),
-        "log": list(result.log),
-    }
+def _describe(kind: str, problem: Problem | PlanningProblem, result: Result[Any]) -> dict[str, Any]:
+    if isinstance(problem, IslandsProblem):
+        return describe_partition(problem, result)
+    return describe(kind, problem.name, result) | {"notes": list(_notes(problem))}
+
+
+def _notes(problem: Problem | PlanningProblem) -> tuple[str, ...]:
+    """What must be said of a cluster, whatever was found."""
+    if isinstance(problem, PlanningProblem):
+        return island_notes(IslandsProblem(problem.name, problem.cluster, problem.tolerances))
+    return island_notes(problem) if isinstance(problem, IslandsProblem) else ()
 
 
 def print_solution(problem: Problem | PlanningProblem, solution: Any, console: Console) -> None:

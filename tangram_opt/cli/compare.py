@@ -12,6 +12,7 @@ import typer
 
 from tangram_opt import documents
 from tangram_opt.backend import Problem
+from tangram_opt.cli.description import describe_levels
 from tangram_opt.cli.options import AsJson, Depths, Objective, Seed, TimeLimit, by_form
 from tangram_opt.cli.output import print_json, say_written, stdout_console
 from tangram_opt.cli.progress import reporting
@@ -127,7 +128,7 @@ def _crosscheck(
 def _describe(report: Report) -> dict[str, object]:
     return {
         "agree": report.agree,
-        "rows": [asdict(row) for row in report.rows],
+        "rows": [asdict(row) | {"levels": describe_levels(row.levels)} for row in report.rows],
         "disagreements": [
             {
                 "instance": each.problem.name,

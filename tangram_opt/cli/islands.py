@@ -10,23 +10,15 @@ import typer
 
 from tangram_opt import documents
 from tangram_opt import islands as islands_of
+from tangram_opt.cli.answer import give_answer
 from tangram_opt.cli.options import AsJson, Output, Seed, Solver, Threads, TimeLimit
-from tangram_opt.cli.output import (
-    check_writable,
-    print_json,
-    save,
-    say_notes,
-    say_written,
-    stdout_console,
-)
-from tangram_opt.cli.partition import describe_partition
+from tangram_opt.cli.output import check_writable, print_json, say_written, stdout_console
 from tangram_opt.cli.solving import solve_with_progress
-from tangram_opt.cli.text import summarise
 from tangram_opt.data.cluster import Cluster
 from tangram_opt.data.island import IslandsProblem, Tolerances
 from tangram_opt.data.units import GIGA
-from tangram_opt.errors import NoPlanError
-from tangram_opt.show import check_picture, draw_cluster, machine_notes, print_explanation, print_partition
+from tangram_opt.errors import InputError
+from tangram_opt.show import check_picture, draw_cluster, print_explanation
 
 DEFAULTS = Tolerances()
 MOST = 1e9
@@ -80,6 +72,8 @@ def islands(
     output: Output = None,
 ) -> None:
     """Find the islands of a cluster: nodes that are alike and close to each other."""
+    if explain is not None and (output is not None or picture is not None):
+        raise InputError("--explain: says why two nodes can or cannot be together, expected no -o and no --picture")
     for path in (output, picture):
         check_writable(path)
     if picture is not None:
@@ -101,19 +95,10 @@ def islands(
         return
     result = solve_with_progress(problem, solver, time_limit=time_limit, threads=threads, seed=seed)
     partition = result.solution
-    if partition is None:  # Nodes one by one are islands: there is a partition, which this solver did not find.
-        raise NoPlanError(f"{problem.name}: no islands found by {result.solver}: {'; '.join(result.log)}")
-    if output is not None:
-        save(partition, output)
-    if picture is not None:
+    if partition is not None and picture is not None:
         draw_cluster(problem.cluster, partition, picture)
         say_written(picture)
-    if as_json:
-        print_json(describe_partition(problem, result))
-        return
-    say_notes(machine_notes(problem.cluster))
-    print_partition(problem, partition, stdout_console())
-    stdout_console().print(summarise("islands", result))
+    give_answer(problem, result, as_json=as_json, output=output)
 
 
 def _problem(path: Path, tolerances: dict[str, Any]) -> IslandsProblem:

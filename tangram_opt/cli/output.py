@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from tangram_opt.errors import InputError
 
 PIPED_WIDTH = 120
 
+_NUMBERS = re.compile(r"\[\s+-?[\d.e+-]+(?:,\s+-?[\d.e+-]+)*\s+\]")
 _answer_stream: TextIO | None = None
 
 
@@ -54,7 +56,9 @@ class _Console(Console):
 
 def print_json(answer: dict[str, Any]) -> None:
     """Print one JSON object on standard output."""
-    answer_stream().write(json.dumps(answer, indent=2, allow_nan=False) + "\n")
+    text = json.dumps(answer, indent=2, allow_nan=False)
+    # Lists of numbers on one line: a matrix is read by its rows, and is a fraction as long.
+    answer_stream().write(_NUMBERS.sub(lambda found: f"[{' '.join(found.group()[1:-1].split())}]", text) + "\n")
 
 
 def as_document(value: Any) -> Any:

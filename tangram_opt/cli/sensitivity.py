@@ -20,7 +20,7 @@ from tangram_opt.data.island import IslandsProblem, Partition
 from tangram_opt.data.plan import Plan
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.errors import InputError
-from tangram_opt.islands import TOLERANCES, Interval, Tolerance
+from tangram_opt.islands import TOLERANCES, Interval, Tolerance, slowest_link
 from tangram_opt.islands import sensitivity as islands_sensitivity
 from tangram_opt.result import Result
 from tangram_opt.show import check_picture, draw_sensitivity, machine_notes, print_sensitivity
@@ -128,6 +128,7 @@ def _describe(
             "end_exact": str(interval.end),
             "tolerances": asdict(interval.tolerances),
             **interval.value._asdict(),
+            "slowest_link_bytes_per_s": slowest_link(problem, interval.partition),
             "proven": interval.proven,
             "partition": [list(names) for names in interval.partition.islands],
         }

@@ -12,6 +12,7 @@ from tangram_opt.crosscheck.agreement import Fault, Finding, contradictions, lab
 from tangram_opt.crosscheck.runs import Answer, Run, Worker, answers
 from tangram_opt.crosscheck.shrink import shrink
 from tangram_opt.errors import InputError
+from tangram_opt.result import Level
 
 SHRINK_S: Final = 60.0
 """How long one disagreement is made smaller."""
@@ -32,6 +33,8 @@ class Row:
         ``error``.
     objective, bound : int or None
         As the solver says: nanoseconds for compositions, a count for islands.
+    levels : tuple of Level
+        Further objectives with their bounds, as the solver says: of islands.
     wall_s : float
         Time of the solve.
     peak_memory_bytes : int or None
@@ -47,6 +50,7 @@ class Row:
     stop_reason: str
     objective: int | None
     bound: int | None
+    levels: tuple[Level, ...]
     wall_s: float
     peak_memory_bytes: int | None
     error: str | None
@@ -240,6 +244,7 @@ def _row(run: Run, answer: Answer) -> Row:
         stop_reason=stop_reason,
         objective=None if result is None else result.objective,
         bound=None if result is None else result.bound,
+        levels=() if result is None else result.levels,
         wall_s=answer.wall_s,
         peak_memory_bytes=answer.peak_memory_bytes,
         error=answer.failure,

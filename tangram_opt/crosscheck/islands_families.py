@@ -144,6 +144,16 @@ def _twins(name: str, size: int, rng: random.Random) -> IslandsProblem:
     return _problem(name, nodes, MatrixNetwork(tuple(map(tuple, rows))), Tolerances())
 
 
+def _speeds(name: str, size: int, rng: random.Random) -> IslandsProblem:
+    """Equal nodes with links of several speeds, all tolerated, or none: the slowest link decides among partitions."""
+    rows = [[0] * size for _ in range(size)]
+    for i in range(size):
+        for j in range(i):
+            rows[i][j] = rows[j][i] = choice(rng, (0, 5, 6, 7, 8))
+    nodes = [_plain(number, 100) for number in range(size)]
+    return _problem(name, nodes, MatrixNetwork(tuple(map(tuple, rows))), Tolerances(network=1.0))
+
+
 ISLANDS_FAMILIES: Final[Mapping[str, Callable[[str, int, random.Random], IslandsProblem]]] = {
     "boxes": _boxes,
     "line": _line,
@@ -155,6 +165,7 @@ ISLANDS_FAMILIES: Final[Mapping[str, Callable[[str, int, random.Random], Islands
     "missing": _missing,
     "sites": _sites,
     "twins": _twins,
+    "speeds": _speeds,
 }
 
 

@@ -5,10 +5,11 @@ from tangram_opt.islands.boundaries import Boundary, boundaries
 from tangram_opt.islands.breakpoints import TOLERANCES, Tolerance, breakpoints
 from tangram_opt.islands.components import ComponentsBackend, similarity_components
 from tangram_opt.islands.conditions import check
-from tangram_opt.islands.evaluation import PartitionValue, evaluate
+from tangram_opt.islands.evaluation import PartitionValue, evaluate, slowest_link
 from tangram_opt.islands.explanation import Apart, Explanation, Step, explain
 from tangram_opt.islands.groups import IslandGroup, build_islands, links
 from tangram_opt.islands.sensitivity import Interval, sensitivity
+from tangram_opt.islands.siblings import KeptApart, kept_apart
 from tangram_opt.islands.splitting import Split, split
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Explanation",
     "Interval",
     "IslandGroup",
+    "KeptApart",
     "PartitionValue",
     "Split",
     "Step",
@@ -31,9 +33,11 @@ __all__ = [
     "check",
     "evaluate",
     "explain",
+    "kept_apart",
     "likeness_bound",
     "links",
     "sensitivity",
     "similarity_components",
+    "slowest_link",
     "split",
 ]

@@ -48,7 +48,7 @@ def pair_closures(bandwidths: IntArray, limit: Fraction, together: BoolArray) ->
         For each of these pairs, the smaller index first, its smallest set as bits; left out where it is the pair.
     """
     tops = reach(bandwidths, limit)
-    alive = _without_faster_strangers(bandwidths, tops, together)
+    alive = without_faster_strangers(bandwidths, tops, together)
     closures: dict[Pair, int] = {}
     known: dict[bytes, int | None] = {}
     # Where neither has a faster link than the one they share allows, nobody is asked for.
@@ -82,8 +82,23 @@ def closed(mask: int, closures: Mapping[Pair, int]) -> int:
     return mask
 
 
-def _without_faster_strangers(bandwidths: IntArray, tops: IntArray, together: BoolArray) -> BoolArray:
-    """Leave out pairs with a link to somebody whom one of the two cannot be with that is faster than theirs allows."""
+def without_faster_strangers(bandwidths: IntArray, tops: IntArray, together: BoolArray) -> BoolArray:
+    """Leave out pairs with a link to somebody whom one of the two cannot be with that is faster than theirs allows.
+
+    Parameters
+    ----------
+    bandwidths : ndarray of int64, blocks x blocks
+        Links, ``FASTEST`` on the diagonal.
+    tops : ndarray of int64, blocks x blocks
+        Fastest links out of an island that they allow, see :func:`.reach`.
+    together : ndarray of bool, blocks x blocks
+        Pairs that may be in one island as far as the two alone are concerned.
+
+    Returns
+    -------
+    ndarray of bool, blocks x blocks
+        Those left.
+    """
     alive = together.copy()
     while True:
         strangers = np.where(alive, -1, bandwidths).max(axis=1)

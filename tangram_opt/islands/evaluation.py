@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from tangram_opt.data.island import IslandsProblem, Partition
@@ -33,6 +34,26 @@ class PartitionValue(NamedTuple):
     def costs(self) -> tuple[int, int, int]:
         """The objectives as numbers of which less is better: a better partition has a smaller tuple."""
         return self.islands, self.compute_lost_flops_per_s, -self.slowest_link_bytes_per_s
+
+
+def slowest_link(problem: IslandsProblem, partition: Partition) -> int:
+    """Find the slowest link between two nodes of one island, as fast as it is.
+
+    Parameters
+    ----------
+    problem : IslandsProblem
+        Cluster and tolerances.
+    partition : Partition
+        Valid, see :func:`tangram_opt.islands.check`.
+
+    Returns
+    -------
+    int
+        Bytes per second; 0 where all islands are single nodes. The objective of :func:`evaluate` is less where the
+        tolerances take fast links for equally fast.
+    """
+    as_they_are = replace(problem, tolerances=replace(problem.tolerances, fast_link_bytes_per_s=None))
+    return evaluate(as_they_are, partition).slowest_link_bytes_per_s
 
 
 def evaluate(problem: IslandsProblem, partition: Partition) -> PartitionValue:

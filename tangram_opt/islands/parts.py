@@ -8,9 +8,10 @@ slowest of any of them. A component in which all blocks may be together is one i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -18,15 +19,18 @@ from scipy.sparse.csgraph import connected_components
 
 from tangram_opt.data.island import IslandsProblem
 from tangram_opt.errors import InputError
-from tangram_opt.islands.bandwidths import IntArray
+from tangram_opt.islands.bandwidths import IntArray, reach
 from tangram_opt.islands.blocks import Block, merge_twins, single
-from tangram_opt.islands.closure import BoolArray, Pair, bits, pair_closures
+from tangram_opt.islands.closure import BoolArray, Pair, bits, pair_closures, without_faster_strangers
+from tangram_opt.islands.crowds import Crowd, linked_crowd
 from tangram_opt.islands.evaluation import PartitionValue
 from tangram_opt.islands.likeness import Limits, alike, ratio_limits
-from tangram_opt.islands.network import links_of
+from tangram_opt.islands.network import Links, links_of
 
-MOST_BLOCKS: Final = 4_000
-"""All pairs of so many take about a gigabyte."""
+MOST_BLOCKS: Final = 2_000
+"""All pairs of so many, with the sets that the network asks for around them, take about a gigabyte."""
+MOST_NODES: Final = 8_000
+"""Nodes at most that are written down with all links, before twins are found among them."""
 Groups = tuple[tuple[int, ...], ...]
 """Islands of a part, by the indices of its blocks."""
 
@@ -60,17 +64,25 @@ class Part:
         """Number of blocks."""
         return len(self.blocks)
 
-    @property
-    def strangers(self) -> int:
-        """Number of blocks, taken greedily, of which no two may be together: each needs an island of its own."""
+    @cached_property
+    def strangers(self) -> tuple[int, ...]:
+        """Blocks, taken greedily, of which no two may be together: each needs an island of its own."""
         left = np.ones(self.size, dtype=bool)
-        count = 0
+        friends = self.together.sum(axis=1)
+        found = []
         while left.any():
-            friends = (self.together & left).sum(axis=1)
-            chosen = min(np.flatnonzero(left), key=lambda block: friends[block])
-            left &= ~self.together[chosen]
-            count += 1
-        return count
+            candidates = np.flatnonzero(left)
+            chosen = int(candidates[friends[candidates].argmin()])
+            gone = np.flatnonzero(left & self.together[chosen])
+            friends -= self.together[:, gone].sum(axis=1)
+            left[gone] = False
+            found.append(chosen)
+        return tuple(found)
+
+    @property
+    def lost_alone(self) -> int:
+        """Compute that the nodes of the blocks lose among themselves, in whatever islands the blocks are."""
+        return sum(self.lost_with(block, block) for block in range(self.size))
 
     def closure(self, i: int, j: int) -> int:
         """Smallest set around a pair that may be together, as bits."""
@@ -152,21 +164,48 @@ def open_part(blocks: Sequence[Block], bandwidths: IntArray, limit: Fraction, li
     Part
         With the pairs that may be together, and their smallest sets. It need not be connected.
 
-    Raises
-    ------
-    InputError
-        There are too many blocks to write down all pairs of them.
     """
-    if len(blocks) > MOST_BLOCKS:
-        raise InputError(
-            f"{len(blocks)} blocks of nodes that differ in figures or links, and no structure of the network that "
-            f"separates them: expected at most {MOST_BLOCKS}"
-        )
-    order = sorted(range(len(blocks)), key=lambda i: (blocks[i].low[0], blocks[i].nodes))
-    blocks = tuple(blocks[i] for i in order)
-    bandwidths = bandwidths[np.ix_(order, order)]
-    together = _alike(blocks, limits) & (bandwidths > 0) & (bandwidths.T > 0)
-    return Part(blocks, bandwidths, limit, *pair_closures(bandwidths, limit, together))
+    together = alike([block.box for block in blocks], limits) & (bandwidths > 0) & (bandwidths.T > 0)
+    return _part(blocks, bandwidths, limit, together)
+
+
+def open_parts(
+    blocks: Sequence[Block],
+    bandwidths: IntArray,
+    limit: Fraction,
+    limits: Limits,
+    most: int,
+    stopped: Callable[[], bool],
+) -> Iterator[Part | Crowd]:
+    """Make connected parts of blocks and the links between them; parameters as for :func:`open_part`.
+
+    Parameters
+    ----------
+    most : int
+        Blocks of a part at most.
+    stopped : callable
+        Whether the islands of a crowd so far will do.
+
+    Yields
+    ------
+    Part or Crowd
+        A crowd where there are more.
+    """
+    if len(blocks) <= most:
+        yield from components(open_part(blocks, bandwidths, limit, limits))
+        return
+    together = alike([block.box for block in blocks], limits) & (bandwidths > 0) & (bandwidths.T > 0)
+    together = without_faster_strangers(bandwidths, reach(bandwidths, limit), together)
+    count, labels = connected_components(together, directed=False)
+    for label in range(count):
+        chosen = np.flatnonzero(labels == label)
+        square = np.ix_(chosen, chosen)
+        own = [blocks[i] for i in chosen.tolist()]
+        if len(own) > most:
+            yield linked_crowd(own, bandwidths[square], limit, together[square], stopped)
+        else:
+            # Nobody in it has a link to the others that is faster than one inside allows: that is settled.
+            yield from components(_part(own, bandwidths[square], limit, together[square]))
 
 
 def whole_part(problem: IslandsProblem) -> Part:
@@ -181,11 +220,38 @@ def whole_part(problem: IslandsProblem) -> Part:
     -------
     Part
         Not connected as a rule.
+
+    Raises
+    ------
+    InputError
+        There are too many blocks to write down all pairs of them.
     """
     links = links_of(problem)
-    bandwidths = np.array([links.row(node) for node in range(len(problem.cluster.nodes))])
-    blocks = [single(index, node) for index, node in enumerate(problem.cluster.nodes)]
-    return open_part(*merge_twins(blocks, bandwidths), links.limit, ratio_limits(problem.tolerances))
+    nodes = problem.cluster.nodes
+    # Tiers have as many rows as nodes, however few of them are different.
+    if len(nodes) <= MOST_NODES:
+        blocks, bandwidths = merged_blocks(problem, links)
+        if len(blocks) <= MOST_BLOCKS:
+            return open_part(blocks, bandwidths, links.limit, ratio_limits(problem.tolerances))
+    raise InputError(
+        f"{problem.name}: {len(nodes)} nodes that would have to be in one model, "
+        f"expected at most {MOST_BLOCKS} that differ in figures or links"
+    )
+
+
+def merged_blocks(problem: IslandsProblem, links: Links) -> tuple[list[Block], IntArray]:
+    """Make blocks of twins, with the links between them."""
+    nodes = problem.cluster.nodes
+    bandwidths = np.array([links.row(node) for node in range(len(nodes))])
+    return merge_twins([single(index, node) for index, node in enumerate(nodes)], bandwidths)
+
+
+def _part(blocks: Sequence[Block], bandwidths: IntArray, limit: Fraction, together: BoolArray) -> Part:
+    """Make a part of blocks in their order, and find the smallest sets."""
+    order = sorted(range(len(blocks)), key=lambda i: (blocks[i].low[0], blocks[i].nodes))
+    square = np.ix_(order, order)
+    closures = pair_closures(bandwidths[square], limit, together[square])
+    return Part(tuple(blocks[i] for i in order), bandwidths[square], limit, *closures)
 
 
 def components(part: Part) -> tuple[Part, ...]:
@@ -224,7 +290,3 @@ def components(part: Part) -> tuple[Part, ...]:
         )
         for number, blocks in enumerate(found)
     )
-
-
-def _alike(blocks: Sequence[Block], limits: Limits) -> BoolArray:
-    return alike([block.box for block in blocks], limits)

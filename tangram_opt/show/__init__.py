@@ -2,7 +2,7 @@
 
 from tangram_opt.show.composition import print_composition
 from tangram_opt.show.explanation import print_explanation
-from tangram_opt.show.machines import machine_notes
+from tangram_opt.show.machines import island_notes, machine_notes
 from tangram_opt.show.names import compress_names
 from tangram_opt.show.partition import print_partition
 from tangram_opt.show.picture import check_picture, draw_cluster, draw_plan, draw_sensitivity, draw_simulation
@@ -19,6 +19,7 @@ __all__ = [
     "draw_plan",
     "draw_sensitivity",
     "draw_simulation",
+    "island_notes",
     "machine_notes",
     "print_composition",
     "print_explanation",

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from tangram_opt.data.cluster import Cluster
+from tangram_opt.data.island import IslandsProblem
+from tangram_opt.data.units import GIGA
+from tangram_opt.islands import KeptApart, kept_apart
 from tangram_opt.show.names import compress_names
+from tangram_opt.show.units import decimals
 
 Parts = tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -29,6 +33,33 @@ def machine_notes(cluster: Cluster) -> tuple[str, ...]:
     for name, parts in machines.items():
         alike.setdefault(tuple(parts), []).append(name)
     return tuple(_note(parts, names) for parts, names in alike.items())
+
+
+def island_notes(problem: IslandsProblem) -> tuple[str, ...]:
+    """Say what :func:`machine_notes` says, and which of these machines the network keeps from islands with others.
+
+    Parameters
+    ----------
+    problem : IslandsProblem
+        Cluster and tolerances.
+
+    Returns
+    -------
+    tuple of str
+        Sentences.
+    """
+    return (*machine_notes(problem.cluster), *map(_kept_apart, kept_apart(problem)))
+
+
+def _kept_apart(kept: KeptApart) -> str:
+    one = len(kept.machines) == 1
+    where = f"machine {kept.machines[0]}" if one else f"machines {compress_names(kept.machines)}"
+    inside, outside = (decimals(speed / GIGA, 3) for speed in (kept.inside_bytes_per_s, kept.outside_bytes_per_s))
+    return (
+        f"{kept.gpu} of {where} is in no island with another machine: its link to the {kept.sibling} beside it "
+        f"({inside} GB/s), with which it can be in none, is faster than those to like nodes elsewhere "
+        f"(at most {outside} GB/s); --network-tolerance {kept.network_tolerance:g} or more lifts that"
+    )
 
 
 def _note(parts: Parts, names: list[str]) -> str:

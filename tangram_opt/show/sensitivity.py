@@ -8,8 +8,10 @@ from fractions import Fraction
 from rich.console import Console
 
 from tangram_opt.data.cluster import Cluster
+from tangram_opt.data.island import IslandsProblem
 from tangram_opt.data.plan import Plan
 from tangram_opt.data.units import GIGA, TERA
+from tangram_opt.islands.evaluation import slowest_link
 from tangram_opt.islands.sensitivity import Interval
 from tangram_opt.show.tables import Column, print_line, print_table
 from tangram_opt.show.units import count, decimals, duration, percent
@@ -44,14 +46,14 @@ def print_sensitivity(
     columns.append(Column(""))
     rows = []
     for number, interval in enumerate(intervals):
-        value = interval.value
+        value, slowest = interval.value, slowest_link(IslandsProblem(cluster.name, cluster), interval.partition)
         row = [
             _tolerance(interval.start),
             _tolerance(interval.end),
             count(value.islands),
             decimals(value.compute_lost_flops_per_s / TERA, 3),
             percent(compute_lost_share(cluster, interval)),
-            decimals(value.slowest_link_bytes_per_s / GIGA, 3) if value.slowest_link_bytes_per_s else "",
+            decimals(slowest / GIGA, 3) if slowest else "",
         ]
         if plans is not None:
             plan = plans[number]

@@ -56,7 +56,7 @@ def test_islands_are_listed_with_their_nodes_and_links(tangram, folder):
     assert [island["gpus"] for island in answer["islands"]] == [4, 4]
     members = sorted(tuple(names) for island in answer["islands"] for names in island["members"])
     assert members == [("fast-1", "fast-2"), ("slow-1", "slow-2")]
-    assert answer["links_bytes_per_s"][0][1] == 10**9
+    assert answer["links"] == {"usual_bytes_per_s": 10**9, "others_bytes_per_s": []}
     text = tangram("islands", folder / "cluster.yaml").out
     assert "fast-[1-2]" in text
     assert "slow-[1-2]" in text

@@ -15,7 +15,7 @@ ROW_FIELDS = {"instance", "solver", "formulation", "outcome", "stop_reason", "ob
 def disagreeing(monkeypatch, folder):
     """Make every cross-check end in the same disagreement."""
     problem = documents.load_composition_problem(folder / "composition-problem.json")
-    row = Row("by-hand", "liar", "lies", "optimal", "proved", 339, 339, 0.1, None, None)
+    row = Row("by-hand", "liar", "lies", "optimal", "proved", 339, 339, (), 0.1, None, None)
     found = Disagreement(Fault.WRONG_OBJECTIVE, ("liar/lies",), "by-hand: liar says 339", problem, problem)
     monkeypatch.setattr(compare_command, "crosscheck", lambda *_, **__: Report((row,), (found,)))
 
@@ -29,6 +29,11 @@ def test_answers_that_agree_are_one_json_object_and_exit_code_0(tangram, folder)
     rows = {(row["instance"], row["solver"]): row for row in ran.json["rows"]}
     assert set(rows) == {("by-hand", "dp"), ("by-hand", "paper-dp"), ("islands", "agglomerative")}
     assert all(set(row) >= ROW_FIELDS for row in rows.values())
+    assert [level["name"] for level in rows["islands", "agglomerative"]["levels"]] == [
+        "compute_lost_flops_per_s",
+        "slowest_link_bytes_per_s",
+    ]
+    assert rows["by-hand", "dp"]["levels"] == []
     proven = rows["by-hand", "dp"]
     assert (proven["outcome"], proven["objective"], proven["bound"]) == ("optimal", OPTIMUM_NS, OPTIMUM_NS)
 

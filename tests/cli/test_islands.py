@@ -42,8 +42,10 @@ def test_a_node_that_runs_hot_goes_by_the_tolerance_and_the_report_says_why(tang
     answer = tangram("islands", hot, "--compute-tolerance", 0.05, "--json").json
     assert (answer["objective"], answer["compute_lost_flops_per_s"]) == (2, 0)
     (boundary,) = answer["boundaries"]
-    (apart,) = boundary["apart"]
-    assert (apart["what"], apart["first"], apart["second"], boundary["network"]) == ("compute", "n-03", "n-01", None)
+    assert (boundary["by"], boundary["pairs"]) == (["compute"], [[0, 1]])
+    (apart,) = boundary["example"]["apart"]
+    assert (apart["what"], apart["first"], apart["second"]) == ("compute", "n-03", "n-01")
+    assert boundary["example"]["network"] is None
     text = tangram("islands", hot, "--compute-tolerance", 0.05).out
     assert "n-[01-02,04-12]" in text
     assert "compute 1.09 times (249 TFLOP/s of n-03, 271 of n-01)" in text
@@ -172,3 +174,66 @@ def test_a_picture_of_another_kind_is_refused_before_any_work(tangram, folder, h
     ran = tangram("islands", hot, "--picture", folder / f"x.{suffix}")
     assert (ran.code, ran.out) == (2, "")
     assert "expected .png or .svg" in ran.err
+
+
+def test_the_slowest_link_is_stated_as_it_is_where_fast_links_count_as_equal(tangram, hot):
+    capped = tangram("islands", hot, "--fast-link", 9, "--json").json
+    assert capped["slowest_link_bytes_per_s"] == 50_000_000_000
+    (_, link) = capped["levels"]
+    assert (link["name"], link["value"], link["bound"]) == ("slowest_link_bytes_per_s", 9_000_000_000, 9_000_000_000)
+    assert "50.0" in tangram("islands", hot, "--fast-link", 9).out
+
+
+@pytest.mark.parametrize("option", ["-o", "--picture"])
+def test_an_explanation_is_neither_saved_nor_drawn(tangram, folder, hot, option):
+    ran = tangram("islands", hot, "--explain", "n-01", "n-02", option, folder / "x.svg")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--explain: says why two nodes can or cannot be together, expected no -o and no --picture" in ran.err
+    assert not (folder / "x.svg").exists()
+
+
+def test_islands_and_solve_answer_in_one_shape(tangram, folder):
+    found = tangram("islands", folder / "islands-problem.json", "--json").json
+    solved = tangram("solve", folder / "islands-problem.json", "--json").json
+    assert set(found) == set(solved)
+    assert {"levels", "gap", "stop_reason", "log", "solution", "islands", "notes"} <= set(found)
+    for each in (found, solved):
+        del each["wall_s"]
+    assert found == solved
+    without = tangram("islands", folder / "islands-problem.json", "--solver", "components", "--json")
+    assert without.code == 0 or without.json["solution"] is None
+
+
+def test_what_is_said_of_pairs_of_classes_is_said_once(tangram, folder):
+    groups = "".join(
+        f"  - {{name: {name}, gpu: {gpu}, gpus_per_node: 8, intra_node_gb_per_s: 300, position: [{place}]}}\n"
+        for name, gpu, place in (
+            ("a", "A100-SXM4-80GB", "x"),
+            ("b", "H100-SXM5-80GB", "x"),
+            ("c", "V100-SXM2-16GB", "y"),
+        )
+    )
+    head = "format: tangram-opt/cluster\nversion: 1\nname: c\nnodes:\n"
+    network = "network: {tiers: [{name: all, gb_per_s: 1}, {name: rack, gb_per_s: 5}]}\n"
+    (folder / "c.yaml").write_text(head + groups + network)
+    ran = tangram("islands", folder / "c.yaml", "--json")
+    answer = ran.json
+    assert answer["links"]["usual_bytes_per_s"] == 1_000_000_000
+    assert answer["links"]["others_bytes_per_s"] == [[0, 1, 5_000_000_000], [1, 0, 5_000_000_000]]
+    assert sorted(pair for each in answer["boundaries"] for pair in each["pairs"]) == [[0, 1], [0, 2], [1, 2]]
+    assert len({tuple(each["by"]) for each in answer["boundaries"]}) == len(answer["boundaries"])
+    assert "[0, 1, 5000000000]" in ran.out
+
+
+def test_mixed_machines_that_the_network_keeps_apart_are_named(tangram, folder):
+    head = "format: tangram-opt/cluster\nversion: 1\nname: c\nnodes:\n"
+    node = "  - {name: m, count: 2, gpu: [A10, L40S], gpus_per_node: 2, intra_node_gb_per_s: 30}\n"
+    (folder / "c.yaml").write_text(head + node + "network: {tiers: [{name: all, gb_per_s: 10}]}\n")
+    answer = tangram("islands", folder / "c.yaml", "--json").json
+    assert answer["objective"] == 4
+    notes = [note for note in answer["notes"] if "is in no island with another machine" in note]
+    assert [note.split()[0] for note in notes] == ["A10", "L40S"]
+    assert all("machines m-[1-2]" in note and "--network-tolerance 2 or more" in note for note in notes)
+    lifted = tangram("islands", folder / "c.yaml", "--network-tolerance", 2, "--json").json
+    assert lifted["objective"] == 2
+    assert not any("no island" in note for note in lifted["notes"])

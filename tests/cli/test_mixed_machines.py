@@ -42,7 +42,12 @@ def test_a_plan_on_mixed_machines_is_made_said_and_allowed(tangram, mixed):
     assert f"note: {NOTE}\n" in ran.err
     assert tangram("check", mixed / "planning-problem.json", plan).code == 0
     answer = tangram("solve", mixed / "planning-problem.json", "--workers", 1, "--json")
-    assert (answer.json["notes"], answer.err) == ([NOTE], "")
+    first, *others = answer.json["notes"]
+    assert (first, answer.err) == (NOTE, "")
+    assert [note.split(" is in no island")[0] for note in others] == [
+        "A100-SXM4-80GB of machines box-[1-2]",
+        "V100-SXM2-32GB of machines box-[1-2]",
+    ]
     used = {part["node"] for stage in answer.json["solution"]["stages"] for part in stage["gpus"]}
     assert used & {"box-1/A100-SXM4-80GB", "plain-2"}
 

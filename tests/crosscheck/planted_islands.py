@@ -9,7 +9,7 @@ from unittest import mock
 
 import numpy as np
 
-from formulations import islands_representatives
+from formulations import islands_levels, islands_representatives
 from formulations.cpsat import CpSat
 from tangram_opt.backend import SolveOptions
 from tangram_opt.data.cluster import MatrixNetwork
@@ -161,6 +161,37 @@ class MisstatesLink(PlantedIslands):
         result = super().solve(problem, options)
         lost, link = result.levels
         return replace(result, levels=(lost, replace(link, value=link.value + 1, bound=link.bound + 1)))
+
+
+class MisstatesLost(PlantedIslands):
+    """States less compute lost than there is, and calls that proven."""
+
+    def solve(self, problem, options):
+        result = super().solve(problem, options)
+        lost, link = result.levels
+        return replace(result, levels=(replace(lost, value=lost.value - 1, bound=lost.bound - 1), link))
+
+
+class ForgetsLost(PlantedIslands):
+    """Takes the compute lost that the search for the fewest islands left for the least."""
+
+    def solve(self, problem, options):
+        def prove_lost(search, solve):
+            search.least_lost_flops_per_s = search.value.compute_lost_flops_per_s
+
+        with mock.patch.object(islands_levels.PartSearch, "prove_lost", prove_lost):
+            return super().solve(problem, options)
+
+
+class ForgetsLink(PlantedIslands):
+    """Takes the slowest link that the first two levels left for the fastest."""
+
+    def solve(self, problem, options):
+        def prove_link(search, solve, stopped):
+            search.fastest_link_bytes_per_s = search.value.slowest_link_bytes_per_s
+
+        with mock.patch.object(islands_levels.PartSearch, "prove_link", prove_link):
+            return super().solve(problem, options)
 
 
 @contextmanager

@@ -46,6 +46,9 @@ def findings(problem, *backends):
         (planted.ForgetsReasons(), ASKING, {Fault.NOT_ALLOWED, Fault.CRASH}, 6),
         (planted.ClaimsLost(), (), {Fault.WRONG_BOUND}, 4),
         (planted.MisstatesLink(), (), {Fault.WRONG_OBJECTIVE}, 1),
+        (planted.MisstatesLost(), (), {Fault.WRONG_OBJECTIVE}, 1),
+        (planted.ForgetsLost(), (), {Fault.WRONG_BOUND}, 4),
+        (planted.ForgetsLink(), (), {Fault.WRONG_BOUND}, 6),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, planted.PlantedIslands) else "",
 )

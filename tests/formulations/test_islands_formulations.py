@@ -12,13 +12,17 @@ from islands_strategies import hard_problems, problems
 
 from formulations.cpsat import CpSat
 from formulations.highs import HighsSolver
+from formulations.islands_choice import FORMULATIONS, choose
+from formulations.islands_levels import Target
 from formulations.pyomo import PyomoSolver
+from formulations.search import OutOfTimeError, Search
 from tangram_opt.backend import SolveOptions
+from tangram_opt.crosscheck import generate_islands
 from tangram_opt.crosscheck.shrink import subcluster
 from tangram_opt.data.cluster import Cluster, Gpu, MatrixNetwork, Node, TierNetwork
 from tangram_opt.data.island import IslandsProblem, Partition, Tolerances
 from tangram_opt.errors import InputError
-from tangram_opt.islands import agglomerate, check, evaluate
+from tangram_opt.islands import agglomerate, check, evaluate, split
 from tangram_opt.result import Outcome, StopReason
 
 SOLVERS = (CpSat(), HighsSolver(), PyomoSolver("highs"))
@@ -186,7 +190,9 @@ def test_users_can_add_constraints_about_any_nodes(solver):
 
 
 def test_an_unknown_formulation_is_refused():
-    with pytest.raises(InputError, match="'sweep', expected one of auto, cover, set-partition, representatives"):
+    with pytest.raises(
+        InputError, match="'sweep', expected one of auto, cover, set-partition, anchors, representatives"
+    ):
         CpSat().solve(BOXES, SolveOptions(formulation="sweep"))
 
 
@@ -210,3 +216,26 @@ def test_the_greedy_islands_are_beaten_and_bounded():
     result = CpSat().solve(BOXES, SolveOptions())
     assert result.objective <= len(agglomerate(BOXES).islands)
     assert result.outcome is Outcome.OPTIMAL
+
+
+def test_islands_get_names_where_a_cover_would_have_very_many_sets():
+    def chosen(problem):
+        (part,) = split(problem).parts
+        known = len(agglomerate(problem).islands)
+        return choose(part, Target(known_islands=known), tuple(FORMULATIONS), "auto", lambda: None)
+
+    # Missing links leave tens of thousands of largest islands, of which a few are needed.
+    assert chosen(generate_islands("speeds", 60, 1)) == "anchors"
+    assert chosen(BOXES) == "cover"
+
+
+@each_solver
+def test_time_that_is_up_while_a_model_is_written_leaves_the_start_and_its_bound(solver, monkeypatch):
+    def up(search):
+        raise OutOfTimeError
+
+    monkeypatch.setattr(Search, "tick", up)
+    result = solver.solve(BOXES, SolveOptions(time_limit_s=60))
+    assert (result.outcome, result.stop_reason) == (Outcome.FEASIBLE, StopReason.TIME_LIMIT)
+    assert check(BOXES, result.solution) == ()
+    assert 1 <= result.bound <= result.objective

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from islands_families import FAMILIES
+from islands_documents import FAMILIES
 from make_islands import FOLDER, LIBRARY, texts
 from publishing import checksums
 
