@@ -12,10 +12,11 @@ from tangram_opt.cli.output import as_document, print_json, save, say_notes, std
 from tangram_opt.cli.text import kind_of, summarise
 from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.data.island import IslandsProblem
+from tangram_opt.data.plan import Plan
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.errors import NoPlanError
 from tangram_opt.result import Outcome, Result
-from tangram_opt.show import machine_notes, print_composition, print_partition, print_plan
+from tangram_opt.show import machine_notes, print_composition, print_partition, print_plan, times_ns
 
 
 def give_answer(problem: Problem | PlanningProblem, result: Result[Any], *, as_json: bool, output: Path | None) -> None:
@@ -43,7 +44,8 @@ def give_answer(problem: Problem | PlanningProblem, result: Result[Any], *, as_j
         save(result.solution, output)
     notes = machine_notes(problem.cluster) if isinstance(problem, IslandsProblem | PlanningProblem) else ()
     if as_json:
-        print_json(describe(kind, problem.name, result) | {"notes": list(notes)})
+        times = {"iteration_ns_by_objective": times_ns(result.solution)} if isinstance(result.solution, Plan) else {}
+        print_json(describe(kind, problem.name, result) | times | {"notes": list(notes)})
     else:
         say_notes(notes)
         if result.solution is not None:

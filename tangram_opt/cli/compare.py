@@ -111,7 +111,7 @@ def _load(path: Path) -> Problem:
     return problem
 
 
-def _by(objective: Literal["closed", "period"] | None, problem: Problem) -> Problem:
+def _by(objective: Literal["closed", "period", "simulated"] | None, problem: Problem) -> Problem:
     """Let a problem minimise another objective than it states."""
     if objective is None:
         return problem

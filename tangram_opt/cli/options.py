@@ -49,10 +49,10 @@ TimeLimit = Annotated[
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Save the result in FILE.")]
 Solver = Annotated[str, typer.Option("--solver", metavar="NAME", help="One of those that `tangram-opt solvers` lists.")]
 Objective = Annotated[
-    Literal["closed", "period"] | None,
+    Literal["closed", "period", "simulated"] | None,
     typer.Option(
         "--objective",
-        help="By which form the iteration time is minimised: the closed form, or the period of the steady state.",
+        help="The iteration time to minimise: by the closed form, by the period of the steady state, or simulated.",
         show_default=False,
     ),
 ]

@@ -68,7 +68,7 @@ def plan(
             micro_batch=micro_batch,
             recipe=find_recipe(recipe),
             pruning=Pruning(not no_redundancy_pruning, _window(imbalance_window), not no_infeasibility_pruning),
-            objective=objective or "period",
+            objective=objective,
         )
     except ValueError as error:
         raise InputError(f"command line: {error}") from error

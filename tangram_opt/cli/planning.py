@@ -101,4 +101,6 @@ def _why_stopped(plan: Plan, time_limit_s: float | None) -> StopReason:
         return StopReason.PROVED
     if not solvers.get(plan.search.solver).exact:
         return StopReason.HEURISTIC
-    return StopReason.INTERRUPTED if time_limit_s is None else StopReason.TIME_LIMIT
+    # The planner limits the time of some searches itself; after an interruption it has no bound.
+    interrupted = time_limit_s is None and plan.bound_ns is None
+    return StopReason.INTERRUPTED if interrupted else StopReason.TIME_LIMIT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from tangram_opt.composition.objective import iteration_ns
+from tangram_opt.composition.objective import iteration_ns, makespan_ns
 from tangram_opt.data.composition import Composition, CompositionProblem, Option
 from tangram_opt.errors import InputError
 
@@ -56,7 +56,8 @@ def evaluate(problem: CompositionProblem, composition: Composition) -> Evaluatio
     Raises
     ------
     InputError
-        There is no pick, or one names an option that does not exist.
+        There is no pick, or one names an option that does not exist; or its pipeline is too large to be run, where
+        that is the objective.
     """
     if not composition.picks:
         raise InputError(f"composition of {problem.name!r}: picks: none, expected at least one option")
@@ -77,6 +78,10 @@ def evaluate(problem: CompositionProblem, composition: Composition) -> Evaluatio
     in_flight = tuple(min(problem.micro_batches, behind + 1) for behind in after)
     times = tuple(stage.time_ns for stage in stages)
     syncs = tuple(stage.sync_ns for stage in stages)
+    if problem.objective == "simulated":
+        objective_ns = makespan_ns(problem.name, problem.micro_batches, stages, transfers)
+    else:
+        objective_ns = iteration_ns(problem.objective, problem.micro_batches, times, transfers, syncs)
     return Evaluation(
         times_ns=times,
         syncs_ns=syncs,
@@ -87,7 +92,7 @@ def evaluate(problem: CompositionProblem, composition: Composition) -> Evaluatio
             stage.static_bytes + held * stage.in_flight_bytes for stage, held in zip(stages, in_flight, strict=True)
         ),
         memory_limit_bytes=tuple(limits),
-        objective_ns=iteration_ns(problem.objective, problem.micro_batches, times, transfers, syncs),
+        objective_ns=objective_ns,
     )
 
 

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from tangram_opt.data.constraints import STRICT, NonEmptyStr, NonNegativeInt, PositiveInt
 
-Objective = Literal["closed", "period"]
+Objective = Literal["closed", "period", "simulated"]
 
 MOST_ATOMS: Final = 2**14
 """Far above any model; searches look at every atom, and often at every pair of them."""
@@ -177,7 +177,7 @@ class CompositionProblem:
         by the indices of the front option's exit port and the back option's entry port.
     required : tuple of str
         Island classes of which at least one island must be used.
-    objective : {"closed", "period"}
+    objective : {"closed", "period", "simulated"}
         What is minimised, see :mod:`tangram_opt.composition.objective`.
     """
 

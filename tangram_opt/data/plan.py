@@ -211,8 +211,8 @@ class Plan:
         GPUs of used islands that no stage runs on.
     search : SearchReport
         How it was found.
-    objective : {"closed", "period"}
-        By which form the iteration time was minimised.
+    objective : {"closed", "period", "simulated"}
+        Which iteration time was minimised.
     """
 
     __pydantic_config__ = STRICT

@@ -64,8 +64,9 @@ class PlanningProblem:
         Of island construction.
     pruning : Pruning
         Of the enumeration.
-    objective : {"closed", "period"}
-        By which form the iteration time is minimised, see :mod:`tangram_opt.composition.objective`.
+    objective : {"closed", "period", "simulated"} or None
+        Which iteration time is minimised, see :mod:`tangram_opt.composition.objective`; None takes the best
+        affordable one.
     """
 
     __pydantic_config__ = STRICT
@@ -79,7 +80,7 @@ class PlanningProblem:
     recipe: TrainingRecipe
     tolerances: Tolerances = Tolerances()
     pruning: Pruning = Pruning()
-    objective: Objective = "period"
+    objective: Objective | None = None
 
     def __post_init__(self) -> None:
         if self.global_batch > MOST_SEQUENCES:

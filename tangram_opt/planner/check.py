@@ -166,7 +166,10 @@ def _times(plan: Plan) -> Iterator[str]:
     transfers = [stage.transfer_ns for stage in stages[:-1]]
     syncs = [stage.sync_ns for stage in stages]
     times = [stage.time_ns for stage in stages]
-    iteration = iteration_ns(plan.objective, plan.micro_batches, times, transfers, syncs)
+    if plan.objective == "simulated":
+        iteration = plan.simulated_ns
+    else:
+        iteration = iteration_ns(plan.objective, plan.micro_batches, times, transfers, syncs)
     if plan.iteration_ns != iteration:
         yield f"iteration_ns: {plan.iteration_ns}, expected {iteration} from the stages"
     if stages[-1].transfer_ns:

@@ -16,6 +16,7 @@ from tangram_opt.data.composition import (
     Stage,
 )
 from tangram_opt.errors import InputError
+from tangram_opt.pipeline import simulate
 
 FRONT = Option(
     island="a",
@@ -53,6 +54,11 @@ COMPOSITION = Composition("by hand", (Pick(0, 0), Pick(1, 3)))
 
 def with_options(*options: Option) -> CompositionProblem:
     return replace(PROBLEM, options=options)
+
+
+def test_the_simulated_time_is_that_of_the_pipeline_of_its_stages():
+    by_hand = simulate((3, 2, 4), (5, 5, 6), (1, 6), (2, 7, 1), 8).makespan_ns
+    assert evaluate(replace(PROBLEM, objective="simulated"), COMPOSITION).objective_ns == by_hand
 
 
 def test_every_figure_of_a_small_composition_by_hand():
