@@ -16,11 +16,13 @@ maximum to which what is behind a stage is added as it comes, with the least sum
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tangram_opt.composition.labels import Columns
 from tangram_opt.composition.relaxation import Ends
 from tangram_opt.composition.search import island_code
 from tangram_opt.composition.stage_columns import StageColumns
@@ -31,6 +33,24 @@ _MOST_STATES: Final = 1 << 22
 
 _MOST_STAGES: Final = 40
 """Suffixes with more stages are alike for the bounds, unless memory tells them apart."""
+
+
+@dataclass(frozen=True)
+class Known(Columns):
+    """What the bounds know suffixes by, as columns.
+
+    Attributes
+    ----------
+    code : array of int
+        The islands that a suffix uses: the sum of :attr:`FrontBounds.place_value` over them.
+    entry, atom, stages : array of int
+        Its entry port, first atom and number of stages.
+    """
+
+    code: Ints
+    entry: Ints
+    atom: Ints
+    stages: Ints
 
 
 class FrontBounds:
@@ -44,6 +64,13 @@ class FrontBounds:
         The same by the atom behind them.
     columns : StageColumns
         Their stages.
+
+    Attributes
+    ----------
+    place_value : array of int, shape (classes,)
+        What an island of each class counts in a code; 0 for classes that are not counted, as if there were any number.
+    least_ns : array of int, shape (4, codes, entry ports + 1, atoms + 1, depth + 1 + padding)
+        The bounds (0) to (3), without what the suffix adds; of (0) IMPOSSIBLE where it cannot be completed.
     """
 
     def __init__(self, table: OptionTable, by_end: Ends, columns: StageColumns) -> None:
@@ -57,7 +84,6 @@ class FrontBounds:
         self.counted = _counted(table, int(np.prod(shape)))
         count = np.where(self.counted, table.count, 0)
         self.place_value = np.where(self.counted, np.array(island_code(count.tolist())), 0)
-        # Those that cannot be completed: (0) tells. At the front of the model no stage is in front.
         self.least_ns = np.full((4, int(np.prod(count + 1)), *shape), IMPOSSIBLE, dtype=np.int64)
         self._fill(table, by_end, columns)
 
@@ -73,7 +99,7 @@ class FrontBounds:
         own = [_own_ns(columns, self.micro_batches, width, bound)[row] for bound in (1, 2, 3)]
         for code in reversed(range(self.least_ns.shape[1])):
             used = code // np.maximum(self.place_value, 1) % (table.count + 1)
-            if (~self.counted | (used >= table.required)).all():
+            if (~self.counted | (used >= table.required)).all():  # nothing need be in front of the first atom
                 self.least_ns[:, code, :, 0] = np.array([0, 0, -IMPOSSIBLE, -IMPOSSIBLE])[:, None, None]
             free = (~self.counted | (used < table.count))[island]
             rest = np.where(free, code + self.place_value[island], 0)[:, None]
@@ -97,16 +123,23 @@ class FrontBounds:
                     np.minimum((by_exit[:, None] + links).min(axis=0), IMPOSSIBLE, out=into[:, :width])
                     into[:, width:] = into[:, width - 1 : width]
 
-    def sums_ns(self, code: Ints, entry: Ints, atom: Ints, stages: Ints) -> Ints:
+    def sums_ns(self, suffixes: Known) -> Ints:
         """Bound what a micro-batch takes through all stages in front of suffixes and back."""
-        sums: Ints = self.least_ns[0, code, entry, atom, np.minimum(stages, self.depth)]
+        sums: Ints = self.least_ns[0, suffixes.code, suffixes.entry, suffixes.atom, self._stages(suffixes)]
         return sums
 
-    def iteration_ns(self, code: Ints, entry: Ints, atom: Ints, stages: Ints, sum_ns: Ints) -> Ints:
-        """Bound the iteration time of every completion of suffixes, by the stages in front of them."""
-        one, two, three = self.least_ns[1:, code, entry, atom, np.minimum(stages, self.depth)]
+    def iteration_ns(self, suffixes: Known, sum_ns: Ints) -> Ints:
+        """Bound the iteration time of every completion of suffixes, by the stages in front of them.
+
+        `sum_ns` is what a micro-batch takes through the suffixes and back.
+        """
+        state = (suffixes.code, suffixes.entry, suffixes.atom, self._stages(suffixes))
+        one, two, three = (self.least_ns[bound][state] for bound in (1, 2, 3))
         longest: Ints = np.maximum(np.maximum(one, two + sum_ns), three + 2 * sum_ns)
         return longest
+
+    def _stages(self, suffixes: Known) -> Ints:
+        return np.minimum(suffixes.stages, self.depth)
 
 
 def _counted(table: OptionTable, states: int) -> NDArray[np.bool_]:

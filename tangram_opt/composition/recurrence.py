@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from heapq import heapify
+from heapq import heapify, heappop, heappush
 from typing import Final
 
 import numpy as np
@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from tangram_opt.composition.answer import placed
 from tangram_opt.composition.evaluation import evaluate
 from tangram_opt.composition.exact import Best, BoxSearch, least_threshold
-from tangram_opt.composition.front_bounds import FrontBounds
-from tangram_opt.composition.labels import Columns
+from tangram_opt.composition.front_bounds import FrontBounds, Known
 from tangram_opt.composition.objective import check_passes
 from tangram_opt.composition.relaxation import ends
 from tangram_opt.composition.search import island_code
@@ -37,8 +36,9 @@ from tangram_opt.errors import InputError
 _PAIRS: Final = 1 << 16
 """Most (suffix, option) pairs that are looked at in one step."""
 
-_WIDTH: Final = 1 << 10
-"""Suffixes of equally many options that a first dive follows."""
+_WIDTH: Final = 1 << 13
+_ALIKE: Final = 8
+"""Suffixes of equally many options that a first dive follows, and how many of them with the same islands and atoms."""
 
 _EVENTS: Final = 1 << 24
 """Passes that are run between two questions whether to stop."""
@@ -54,20 +54,15 @@ _LONGEST_NS: Final = 1 << 62
 
 
 @dataclass(frozen=True)
-class _Suffixes(Columns):
+class _Suffixes(Known):
     """Suffixes with equally many options, as columns.
 
-    `path` holds their options, front to back; `used` encodes islands, `state` those that the bounds count; `total` is
-    what a micro-batch takes through the suffix and back, `least` what all take at least; `bound` is on the iteration
-    time of any completion.
+    `path` holds their options, front to back; `used` encodes all islands; `total` is what a micro-batch takes through
+    the suffix and back, `least` what all take at least; `bound` is on the iteration time of any completion.
     """
 
     path: Ints
     used: Ints
-    state: Ints
-    atom: Ints
-    stages: Ints
-    entry: Ints
     total: Ints
     least: Ints
     bound: Ints
@@ -101,6 +96,8 @@ class RecurrenceSearch:
         The best composition so far.
     open : list of _Block
         A heap of what is left to search.
+    waiting : int
+        About as many suffixes are in it.
     """
 
     def __init__(
@@ -121,6 +118,7 @@ class RecurrenceSearch:
         self.own_ns = stage_columns(self.table).own_ns(problem.micro_batches)
         least = least_threshold(self.table, self.own_ns)
         self.open = [] if least is None else [self.root(least)]
+        self.waiting = 1
 
     @property
     def bound_ns(self) -> int:
@@ -142,9 +140,10 @@ class RecurrenceSearch:
 
     def root(self, bound_ns: int) -> _Block:
         """Make the empty suffix, behind the last atom."""
-        values = (0, 0, self.table.atoms, 0, self.table.round_trip_ns.shape[1] - 1, 0, 0, bound_ns)
-        path = np.zeros((1, 0), dtype=np.int64)
-        return _Block(bound_ns, _Suffixes(path, *(np.array([value], dtype=np.int64) for value in values)))
+        none = np.zeros(1, dtype=np.int64)
+        entry, path = none + self.table.round_trip_ns.shape[1] - 1, np.zeros((1, 0), dtype=np.int64)
+        root = _Suffixes(none, entry, none + self.table.atoms, none, path, none, none, none, none + bound_ns)
+        return _Block(bound_ns, root)
 
     def start(self) -> None:
         """Take what the dynamic program finds by the period form."""
@@ -172,8 +171,11 @@ class RecurrenceSearch:
     def look_ahead(self) -> _Growth:
         """Keep what can be part of something better than the best, and begin anew with it."""
         grow = _Growth(self.table.keep(np.flatnonzero(self.own_ns < self.best.objective_ns)))
-        root = self.root(max(self.bound_ns, grow.root_bound_ns))
+        nothing = self.root(0).suffixes
+        ahead = np.maximum(grow.front.sums_ns(nothing), grow.front.iteration_ns(nothing, nothing.total))
+        root = self.root(max(self.bound_ns, int(ahead[0])))
         self.open = [root] if root.bound_ns < self.best.objective_ns else []
+        self.waiting = 1
         return grow
 
     def dive(self, grow: _Growth) -> None:
@@ -188,23 +190,28 @@ class RecurrenceSearch:
                     return
                 grown.append(children)
             suffixes = _Suffixes.joined(grown)
-            suffixes = suffixes.keep(np.argsort(suffixes.bound, kind="stable")[:_WIDTH])
+            suffixes = suffixes.keep(_promising(suffixes))
 
     def settle(self, grow: _Growth) -> None:
         """Grow the most promising suffixes by one option."""
-        crowded = sum(len(block.suffixes.atom) for block in self.open) > _MOST_OPEN
+        crowded = self.waiting > _MOST_OPEN
         block = max(self.open, key=lambda each: each.suffixes.path.shape[1]) if crowded else self.open[0]
         taken, rest = grow.cut(block.suffixes)
         children = self.completed(grow, grow.prepend(taken, self.best.objective_ns))
         if children is None:
             return
         children = children.keep(np.argsort(children.bound, kind="stable"))
-        left = [each for each in self.open if each is not block]
-        left += [_Block(int(part.bound[0]), part) for part in (rest, children) if len(part.atom)]
-        left = [each for each in left if each.bound_ns < self.best.objective_ns]
-        heapify(left)
-        # In one assignment: an interrupt finds either the suffixes or what has become of them, and the bound holds.
-        self.open = left
+        # First what comes of the suffixes, then they go: the bound holds whenever an interrupt comes.
+        for part in (rest, children):
+            if len(part.atom) and part.bound[0] < self.best.objective_ns:
+                heappush(self.open, _Block(int(part.bound[0]), part))
+        if block is self.open[0]:
+            heappop(self.open)
+        else:
+            left = [each for each in self.open if each is not block]
+            heapify(left)
+            self.open = left
+        self.waiting += len(children.atom) - len(taken.atom)
         self.report()
 
     def completed(self, grow: _Growth, suffixes: _Suffixes) -> _Suffixes | None:
@@ -215,13 +222,24 @@ class RecurrenceSearch:
             if self.stop():
                 return None
             passes = 2 * grow.table.micro_batches * np.cumsum(whole.stages)
-            part = whole.keep(np.arange(max(1, int(np.searchsorted(passes, _EVENTS)))))
+            part = whole.keep(slice(max(1, int(np.searchsorted(passes, _EVENTS)))))
             times = grow.makespans(part.path)
             if times.min() < self.best.objective_ns:
                 options = grow.table.option[part.path[times.argmin()]]
                 self.best = Best(tuple(options.tolist()), int(times.min()))
-            whole = whole.keep(np.arange(len(part.atom), len(whole.atom)))
+            whole = whole.keep(slice(len(part.atom), None))
         return suffixes.keep(np.flatnonzero((suffixes.atom > 0) & (suffixes.bound < self.best.objective_ns)))
+
+
+def _promising(suffixes: _Suffixes) -> Ints:
+    """Choose suffixes of low bounds, with all kinds of first atoms: the bounds of short and of long ones differ."""
+    order = np.lexsort((suffixes.bound, suffixes.atom, suffixes.used))
+    used, atom = suffixes.used[order], suffixes.atom[order]
+    first = np.flatnonzero((np.diff(used, prepend=-1) != 0) | (np.diff(atom, prepend=-1) != 0))
+    rank = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
+    kept = order[rank < _ALIKE]
+    by_bound: Ints = kept[np.argsort(suffixes.bound[kept], kind="stable")]
+    return by_bound[:_WIDTH]
 
 
 def quick_makespan_bound_ns(problem: CompositionProblem, cutoff_ns: int) -> int:
@@ -268,56 +286,63 @@ class _Growth:
     def __init__(self, table: OptionTable) -> None:
         self.table = table = table.keep(undominated(table, stage_columns(table).respects()))
         self.columns = stage_columns(table)
-        self.by_end = ends(table)
-        self.sizes = np.diff(self.by_end.start)
         self.place_value = np.array(island_code(table.count.tolist()), dtype=np.int64)
-        self.front = FrontBounds(table, self.by_end, self.columns)
-        none, entry = np.zeros(1, dtype=np.int64), np.array([table.round_trip_ns.shape[1] - 1])
-        state = (none, entry, none + table.atoms, none)
-        self.root_bound_ns = int(max(self.front.sums_ns(*state)[0], self.front.iteration_ns(*state, none)[0]))
+        by_end = ends(table)
+        self.front = FrontBounds(table, by_end, self.columns)
+        # Options by the atom behind their slice, and by class among those of an atom.
+        classes = len(table.count)
+        group = np.repeat(np.arange(table.atoms + 1), np.diff(by_end.start)) * classes + table.island[by_end.row]
+        order = np.argsort(group, kind="stable")
+        self.row = by_end.row[order]
+        self.start = np.searchsorted(group[order], np.arange((table.atoms + 1) * classes)).reshape(-1, classes)
+        self.sizes = np.diff(self.start.ravel(), append=len(order)).reshape(-1, classes)
 
     def cut(self, suffixes: _Suffixes) -> tuple[_Suffixes, _Suffixes]:
         """Cut off the first suffixes, as many as are grown in one step."""
-        pairs = np.cumsum(self.sizes[suffixes.atom])
+        pairs = np.cumsum(self.sizes[suffixes.atom].sum(axis=1))
         number = max(1, int(np.searchsorted(pairs, _PAIRS)))
-        every = np.arange(len(suffixes.atom))
-        return suffixes.keep(every[:number]), suffixes.keep(every[number:])
+        return suffixes.keep(slice(number)), suffixes.keep(slice(number, None))
 
     def prepend(self, suffixes: _Suffixes, cutoff_ns: int) -> _Suffixes:
         """Put every option that fits in front of suffixes, as far as the bounds stay below a cutoff."""
         table, n = self.table, self.table.micro_batches
-        sizes = self.sizes[suffixes.atom]
-        parent = np.repeat(np.arange(len(sizes)), sizes)
+        free = suffixes.used[:, None] // self.place_value % (table.count + 1) < table.count
+        sizes = np.where(free, self.sizes[suffixes.atom], 0)
+        parent = np.repeat(np.arange(len(sizes)), sizes.sum(axis=1))
+        sizes = sizes.ravel()
         within = np.arange(len(parent)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        row = self.by_end.row[self.by_end.start[suffixes.atom[parent]] + within]
-        island = table.island[row]
-        used = suffixes.used[parent] // self.place_value[island] % (table.count[island] + 1)
+        row = self.row[np.repeat(self.start[suffixes.atom].ravel(), sizes) + within]
         link = table.round_trip_ns[table.exit[row], suffixes.entry[parent]]
         tolerated = np.minimum(suffixes.stages[parent], table.depth) <= table.limit[row]
-        fits = np.flatnonzero(tolerated & (used < table.count[island]) & (link < IMPOSSIBLE))
-        parent, row, link, island = parent[fits], row[fits], link[fits], island[fits]
-        state = (
-            suffixes.state[parent] + self.front.place_value[island],
-            table.entry[row],
-            suffixes.atom[parent] - table.length[row],
-            suffixes.stages[parent] + table.stages[row],
+        fits = np.flatnonzero(tolerated & (link < IMPOSSIBLE))
+        parent, row, link = parent[fits], row[fits], link[fits]
+        island = table.island[row]
+        known = Known(
+            code=suffixes.code[parent] + self.front.place_value[island],
+            entry=table.entry[row],
+            atom=suffixes.atom[parent] - table.length[row],
+            stages=suffixes.stages[parent] + table.stages[row],
         )
         behind = suffixes.total[parent] + link
         total = behind + table.sum_ns[row]
         least = suffixes.least[parent] + link + table.sum_ns[row]
-        ahead = self.front.sums_ns(*state)
-        bound = np.maximum(least + ahead, self.front.iteration_ns(*state, total))
+        ahead = self.front.sums_ns(known)
+        bound = least + ahead
+        # From the cheapest bound to the dearest, each for what the ones before have left.
         kept = np.flatnonzero(bound < cutoff_ns)
+        bound[kept] = np.maximum(bound[kept], self.front.iteration_ns(known.keep(kept), total[kept]))
+        kept = kept[bound[kept] < cutoff_ns]
         if len(kept):
             own = self.columns.least_ns(row[kept], suffixes.stages[parent[kept]], behind[kept], n)
             least[kept] = np.maximum(least[kept], own)
             bound[kept] = np.maximum(bound[kept], least[kept] + ahead[kept])
             kept = kept[bound[kept] < cutoff_ns]
-        code, entry, atom, stages = (column[kept] for column in state)
-        parent, row = parent[kept], row[kept]
-        path = np.hstack([row[:, None], suffixes.path[parent]])
-        used = suffixes.used[parent] + self.place_value[island[kept]]
-        return _Suffixes(path, used, code, atom, stages, entry, total[kept], least[kept], bound[kept])
+        known = known.keep(kept)
+        path = np.hstack([row[kept][:, None], suffixes.path[parent[kept]]])
+        used = suffixes.used[parent[kept]] + self.place_value[island[kept]]
+        return _Suffixes(
+            known.code, known.entry, known.atom, known.stages, path, used, total[kept], least[kept], bound[kept]
+        )
 
     def meets_requirements(self, used: Ints) -> NDArray[np.bool_]:
         """Tell which codes contain an island of every required class."""

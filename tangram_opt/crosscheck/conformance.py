@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -85,6 +85,9 @@ def _problems() -> Iterator[Problem]:
     for family in FAMILIES:
         for seed in (1, 3):
             yield generate(family, SMALL, seed)
+        # Few solvers minimise the simulated time.
+        small = generate(family, SMALL, 2)
+        yield replace(small, name=f"{small.name}-simulated", objective="simulated")
     yield from random_islands_problems(2 * len(ISLANDS_FAMILIES), 1)
 
 
