@@ -72,8 +72,8 @@ class DynamicProgram(CompositionBackend):
         def out_of_time() -> bool:
             return options.time_limit_s is not None and monotonic() - start > options.time_limit_s
 
-        def half_time_is_up() -> bool:
-            return options.time_limit_s is not None and monotonic() - start > options.time_limit_s / 2
+        def first_quarter_is_over() -> bool:
+            return options.time_limit_s is not None and monotonic() - start > options.time_limit_s / 4
 
         def report() -> None:
             if options.on_progress is not None:
@@ -83,7 +83,7 @@ class DynamicProgram(CompositionBackend):
         known = _known(problem, options.hint)
         search: BoxSearch | RecurrenceSearch
         if problem.objective == "simulated":
-            search = RecurrenceSearch(problem, known, out_of_time, half_time_is_up, report)
+            search = RecurrenceSearch(problem, known, out_of_time, first_quarter_is_over, report)
         else:
             search = BoxSearch(option_table(problem), known, out_of_time, report)
         try:

@@ -16,6 +16,7 @@ maximum to which what is behind a stage is added as it comes, with the least sum
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,7 +30,9 @@ from tangram_opt.composition.stage_columns import StageColumns
 from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable
 
 _MOST_STATES: Final = 1 << 22
-"""Classes of islands are counted as long as there are at most so many states; 32 MB for each of the four bounds."""
+_MOST_STEPS: Final = 1 << 14
+"""Classes of islands are counted as long as there are at most so many states, 32 MB for each of the four bounds, and so
+many pairs of a code and an atom, some seconds."""
 
 _MOST_STAGES: Final = 40
 """Suffixes with more stages are alike for the bounds, unless memory tells them apart."""
@@ -64,16 +67,20 @@ class FrontBounds:
         The same by the atom behind them.
     columns : StageColumns
         Their stages.
+    stop : callable
+        Asked often; the bounds are of no use once it answers True.
 
     Attributes
     ----------
+    complete : bool
+        Whether it never did.
     place_value : array of int, shape (classes,)
         What an island of each class counts in a code; 0 for classes that are not counted, as if there were any number.
     least_ns : array of int, shape (4, codes, entry ports + 1, atoms + 1, depth + 1 + padding)
         The bounds (0) to (3), without what the suffix adds; of (0) IMPOSSIBLE where it cannot be completed.
     """
 
-    def __init__(self, table: OptionTable, by_end: Ends, columns: StageColumns) -> None:
+    def __init__(self, table: OptionTable, by_end: Ends, columns: StageColumns, stop: Callable[[], bool]) -> None:
         self.micro_batches = table.micro_batches
         most = np.zeros(len(table.count), dtype=np.int64)
         np.maximum.at(most, table.island, table.stages)
@@ -85,9 +92,9 @@ class FrontBounds:
         count = np.where(self.counted, table.count, 0)
         self.place_value = np.where(self.counted, np.array(island_code(count.tolist())), 0)
         self.least_ns = np.full((4, int(np.prod(count + 1)), *shape), IMPOSSIBLE, dtype=np.int64)
-        self._fill(table, by_end, columns)
+        self.complete = self._fill(table, by_end, columns, stop)
 
-    def _fill(self, table: OptionTable, by_end: Ends, columns: StageColumns) -> None:
+    def _fill(self, table: OptionTable, by_end: Ends, columns: StageColumns, stop: Callable[[], bool]) -> bool:
         width = self.depth + 1
         row, start, stretch = by_end.row, by_end.start.tolist(), by_end.stretch.tolist()
         first = np.repeat(np.arange(table.atoms + 1), np.diff(by_end.start)) - table.length[row]
@@ -103,6 +110,8 @@ class FrontBounds:
                 self.least_ns[:, code, :, 0] = np.array([0, 0, -IMPOSSIBLE, -IMPOSSIBLE])[:, None, None]
             free = (~self.counted | (used < table.count))[island]
             rest = np.where(free, code + self.place_value[island], 0)[:, None]
+            if stop():
+                return False
             for atom in range(1, table.atoms + 1):
                 here = slice(start[atom], start[atom + 1])
                 if not free[here].any():
@@ -122,6 +131,7 @@ class FrontBounds:
                     into = self.least_ns[bound, code, :, atom]
                     np.minimum((by_exit[:, None] + links).min(axis=0), IMPOSSIBLE, out=into[:, :width])
                     into[:, width:] = into[:, width - 1 : width]
+        return True
 
     def sums_ns(self, suffixes: Known) -> Ints:
         """Bound what a micro-batch takes through all stages in front of suffixes and back."""
@@ -147,9 +157,11 @@ def _counted(table: OptionTable, states: int) -> NDArray[np.bool_]:
     capacity = np.zeros(len(table.count), dtype=np.int64)
     np.maximum.at(capacity, table.island, table.length)
     counted = np.zeros(len(table.count), dtype=bool)
+    steps = table.atoms
     for island in np.argsort(-capacity, kind="stable").tolist():
         states *= int(table.count[island]) + 1
-        if states > _MOST_STATES:
+        steps *= int(table.count[island]) + 1
+        if states > _MOST_STATES or steps > _MOST_STEPS:
             break
         counted[island] = True
     return counted

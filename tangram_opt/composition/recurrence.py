@@ -46,7 +46,7 @@ _EVENTS: Final = 1 << 24
 _MOST_OPEN: Final = 1 << 21
 """With more suffixes than that the longest ones are grown first, whatever their bounds: memory is limited."""
 
-_GOOD_ENOUGH: Final = 256
+_GOOD_ENOUGH: Final = 50
 """The dynamic program may stop where the gap is one part in so many: its objective is another one."""
 
 _LONGEST_NS: Final = 1 << 62
@@ -129,14 +129,14 @@ class RecurrenceSearch:
         """Search until nothing is left or `stop` says so."""
         if self.open and not self.stop():
             self.start()
-        if self.open and not self.stop():
-            look_ahead = self.look_ahead()
+        grow = self.look_ahead() if self.open else None
+        if grow is not None:
             before = self.best
-            self.dive(look_ahead)
+            self.dive(grow)
             if self.best is not before:
-                look_ahead = self.look_ahead()
-            while self.bound_ns < self.best.objective_ns and not self.stop():
-                self.settle(look_ahead)
+                grow = self.look_ahead()
+        while grow is not None and self.bound_ns < self.best.objective_ns and not self.stop():
+            self.settle(grow)
 
     def root(self, bound_ns: int) -> _Block:
         """Make the empty suffix, behind the last atom."""
@@ -168,9 +168,11 @@ class RecurrenceSearch:
         if objective < self.best.objective_ns:
             self.best = Best(options, objective)
 
-    def look_ahead(self) -> _Growth:
-        """Keep what can be part of something better than the best, and begin anew with it."""
-        grow = _Growth(self.table.keep(np.flatnonzero(self.own_ns < self.best.objective_ns)))
+    def look_ahead(self) -> _Growth | None:
+        """Keep what can be part of something better than the best, and begin anew with it; None where time is up."""
+        grow = _Growth(self.table.keep(np.flatnonzero(self.own_ns < self.best.objective_ns)), self.stop)
+        if not grow.front.complete:
+            return None
         nothing = self.root(0).suffixes
         ahead = np.maximum(grow.front.sums_ns(nothing), grow.front.iteration_ns(nothing, nothing.total))
         root = self.root(max(self.bound_ns, int(ahead[0])))
@@ -283,12 +285,12 @@ def _check_range(problem: CompositionProblem) -> None:
 class _Growth:
     """How suffixes grow by the options of a table, and what bounds them."""
 
-    def __init__(self, table: OptionTable) -> None:
+    def __init__(self, table: OptionTable, stop: Callable[[], bool]) -> None:
         self.table = table = table.keep(undominated(table, stage_columns(table).respects()))
         self.columns = stage_columns(table)
         self.place_value = np.array(island_code(table.count.tolist()), dtype=np.int64)
         by_end = ends(table)
-        self.front = FrontBounds(table, by_end, self.columns)
+        self.front = FrontBounds(table, by_end, self.columns, stop)
         # Options by the atom behind their slice, and by class among those of an atom.
         classes = len(table.count)
         group = np.repeat(np.arange(table.atoms + 1), np.diff(by_end.start)) * classes + table.island[by_end.row]

@@ -125,12 +125,15 @@ def test_it_finds_what_brute_force_finds_in_small_steps(problem):
         agrees_with_brute_force(problem)
 
 
-@given(st.one_of(simulated, rich()))
-def test_no_bound_of_any_part_of_a_composition_is_above_its_iteration_time(problem):
+@given(st.one_of(simulated, rich()), st.sampled_from([1, 40]))
+def test_no_bound_of_any_part_of_a_composition_is_above_its_iteration_time(problem, most_stages):
     search = RecurrenceSearch(problem, Best(), lambda: False, lambda: False, lambda: None)
     if not search.open:
         return
-    grow = search.look_ahead()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(front_bounds, "_MOST_STAGES", most_stages)
+        grow = search.look_ahead()
+    assert grow is not None
     rows = {int(option): row for row, option in enumerate(grow.table.option)}
     for composition in tilings(problem):
         path = [rows.get(pick.option) for pick in reversed(composition.picks)]
