@@ -107,22 +107,35 @@ def test_it_finds_what_brute_force_finds_among_many_orders(problem):
     agrees_with_brute_force(problem)
 
 
-@given(rich())
-def test_it_finds_what_brute_force_finds_where_the_bounds_count_few_islands_and_stages(problem):
+def enumerated(problem):
+    """The optimum by the enumeration alone, without what the dynamic program and the dive find."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recurrence, "_WIDTH", 0)
+        search = RecurrenceSearch(problem, Best(), lambda: False, lambda: True, lambda: None)
+        search.run()
+    return search.best.objective_ns if search.best.options else None
+
+
+@given(st.one_of(simulated, rich()))
+def test_the_enumeration_alone_finds_what_brute_force_finds(problem):
+    assert enumerated(problem) == brute_force(problem)
+
+
+@given(st.one_of(simulated, rich()))
+def test_it_does_so_where_the_bounds_count_few_islands_and_stages(problem):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(front_bounds, "_MOST_STATES", 60)
         patch.setattr(front_bounds, "_MOST_STAGES", 2)
-        agrees_with_brute_force(problem)
+        assert enumerated(problem) == brute_force(problem)
 
 
 @given(rich())
-def test_it_finds_what_brute_force_finds_in_small_steps(problem):
+def test_it_does_so_in_small_steps(problem):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recurrence, "_PAIRS", 3)
-        patch.setattr(recurrence, "_WIDTH", 2)
         patch.setattr(recurrence, "_EVENTS", 1)
         patch.setattr(recurrence, "_MOST_OPEN", 4)
-        agrees_with_brute_force(problem)
+        assert enumerated(problem) == brute_force(problem)
 
 
 @given(st.one_of(simulated, rich()), st.sampled_from([1, 40]))
@@ -197,7 +210,27 @@ def test_options_of_equal_stage_times_are_told_apart_by_their_forwards():
     uneven, even = (simulate((f, 2), (10 - f, 3), (0,), (0, 0), 3).makespan_ns for f in (9, 5))
     assert even < uneven
     for options in (splits().options, splits().options[::-1]):
-        assert solve(replace(splits(), options=options)).objective == even
+        assert enumerated(replace(splits(), options=options)) == even
+
+
+def test_a_stage_more_can_make_an_iteration_shorter():
+    # A stage of no time in front of a slow link is a buffer: the stages on either side keep one more micro-batch apart.
+    stage, buffer = Stage(1, 5, 5, 1, 1), Stage(1, 0, 0, 1, 1)
+    problem = splits()
+    short, back = problem.options[1], replace(problem.options[2], stages=(stage,))
+    first = (SignatureRun("first", 2),)
+    long = replace(short, atoms=first, stages=(stage, buffer), inner_transfers_ns=(0,))
+    short = replace(short, atoms=first, stages=(replace(stage, atoms=2),))
+    problem = replace(
+        problem,
+        micro_batches=8,
+        atoms=(*first, SignatureRun("second", 1)),
+        options=(short, long, back),
+        transfer_ns=((6,),),
+    )
+    with_buffer = simulate((5, 0, 5), (5, 0, 5), (0, 6), (0, 0, 0), 8).makespan_ns
+    assert with_buffer < simulate((5, 5), (5, 5), (6,), (0, 0), 8).makespan_ns
+    assert enumerated(problem) == with_buffer
 
 
 def test_a_problem_of_the_papers_size_is_proven():
