@@ -148,7 +148,8 @@ def search(
     workers : int
         Processes that query the parallelizer.
     time_limit_s : float or None
-        For the islands, and for each composition problem.
+        For the islands, and for each composition problem; one by the simulated time that nobody asked for gets a minute
+        at most.
     threads, seed : int
         For the solver.
     on_progress : callable or None
