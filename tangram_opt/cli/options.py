@@ -52,8 +52,8 @@ Objective = Annotated[
     Literal["closed", "period", "simulated"] | None,
     typer.Option(
         "--objective",
-        help="The iteration time to minimise: by the closed form, by the period of the steady state, or simulated. Unless "
-        "given or stated, plans on up to six islands take simulated, others period.",
+        help="The iteration time to minimise: by the closed form, by the period of the steady state, or simulated. "
+        "Unless given or stated, plans on up to six islands take simulated, others period.",
         show_default=False,
     ),
 ]
