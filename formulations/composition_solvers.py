@@ -15,6 +15,7 @@ from formulations.library import LinearLibrary
 from formulations.search import Found, Search
 from tangram_opt.backend import SolveOptions
 from tangram_opt.composition.answer import answer
+from tangram_opt.composition.base import NO_RECURRENCE
 from tangram_opt.composition.evaluation import check, evaluate
 from tangram_opt.composition.infeasible import why_infeasible
 from tangram_opt.data.composition import Composition, CompositionProblem
@@ -40,6 +41,8 @@ class CompositionSolver(LinearLibrary):
 
     def unsupported(self, problem: CompositionProblem) -> str | None:
         """Say why it cannot take a problem."""
+        if problem.objective == "simulated":
+            return NO_RECURRENCE
         if problem.objective == "period" and "sweep" not in self.formulation_names:
             return "it does not minimise the period form, which takes a sequence of models"
         return None

@@ -122,8 +122,8 @@ def solve(
         What to solve.
     solver : str
         Name of a backend; ``auto`` takes the one that suits the kind of problem.
-    objective : {"closed", "period"} or None
-        Of a composition problem: by which form its iteration time is minimised; None takes the one it states.
+    objective : {"closed", "period", "simulated"} or None
+        Of a composition problem: which iteration time is minimised; None takes the one it states.
     time_limit : float or None
         Seconds after which the best solution so far is returned; None for no limit.
     threads, seed : int

@@ -14,10 +14,11 @@ from tangram_opt.cli.partition import describe_partition
 from tangram_opt.cli.text import kind_of, summarise
 from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.data.island import IslandsProblem
+from tangram_opt.data.plan import Plan
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.errors import NoPlanError
 from tangram_opt.result import Outcome, Result
-from tangram_opt.show import island_notes, print_composition, print_partition, print_plan
+from tangram_opt.show import island_notes, print_composition, print_partition, print_plan, times_ns
 
 
 def give_answer(problem: Problem | PlanningProblem, result: Result[Any], *, as_json: bool, output: Path | None) -> None:
@@ -44,7 +45,8 @@ def give_answer(problem: Problem | PlanningProblem, result: Result[Any], *, as_j
     if result.solution is not None and output is not None:
         save(result.solution, output)
     if as_json:
-        print_json(_describe(kind, problem, result))
+        times = {"iteration_ns_by_objective": times_ns(result.solution)} if isinstance(result.solution, Plan) else {}
+        print_json(_describe(kind, problem, result) | times)
     else:
         say_notes(_notes(problem))
         if result.solution is not None:

@@ -69,7 +69,7 @@ def plan(
             micro_batch=micro_batch,
             recipe=find_recipe(recipe),
             pruning=Pruning(not no_redundancy_pruning, _window(imbalance_window), not no_infeasibility_pruning),
-            objective=objective or "period",
+            objective=objective,
             depths=depths or "standard",
         )
     except ValueError as error:

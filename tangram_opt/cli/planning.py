@@ -85,7 +85,7 @@ def make_plan(
     proven = plan.outcome == "optimal" or (plan.bound_ns is not None and plan.bound_ns < plan.iteration_ns)
     return Result(
         Outcome(plan.outcome),
-        _why_stopped(plan, time_limit_s),
+        _why_stopped(plan, time_limit_s, bounded=proven),
         plan.iteration_ns,
         plan.bound_ns if proven else None,
         time.monotonic() - start,
@@ -96,9 +96,10 @@ def make_plan(
     )
 
 
-def _why_stopped(plan: Plan, time_limit_s: float | None) -> StopReason:
+def _why_stopped(plan: Plan, time_limit_s: float | None, *, bounded: bool) -> StopReason:
     if plan.outcome == "optimal":
         return StopReason.PROVED
     if not solvers.get(plan.search.solver).exact:
         return StopReason.HEURISTIC
-    return StopReason.INTERRUPTED if time_limit_s is None else StopReason.TIME_LIMIT
+    # The planner limits the time of some searches itself; after an interruption it has no bound.
+    return StopReason.TIME_LIMIT if bounded or time_limit_s is not None else StopReason.INTERRUPTED

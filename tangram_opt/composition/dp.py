@@ -1,10 +1,10 @@
-"""The solver ``dp``: the exact dynamic program as a backend."""
+"""The solver ``dp``: the exact dynamic program, and the enumeration that it starts, as a backend."""
 
 from __future__ import annotations
 
 from time import monotonic
 
-from tangram_opt.backend import Problem, Progress, SolveOptions
+from tangram_opt.backend import Problem, Progress, SolveOptions, refuse_what_needs_a_library
 from tangram_opt.composition.answer import answer, placed
 from tangram_opt.composition.base import CompositionBackend
 from tangram_opt.composition.evaluation import check, evaluate
@@ -12,6 +12,7 @@ from tangram_opt.composition.exact import Best, BoxSearch
 from tangram_opt.composition.infeasible import why_infeasible
 from tangram_opt.composition.objective import OBJECTIVES
 from tangram_opt.composition.order_free import order_is_free
+from tangram_opt.composition.recurrence import RecurrenceSearch
 from tangram_opt.composition.search import island_code
 from tangram_opt.composition.table import option_table
 from tangram_opt.data.composition import Composition, CompositionProblem
@@ -22,7 +23,7 @@ class DynamicProgram(CompositionBackend):
     """Exact, with a bound that holds whenever it is stopped."""
 
     name = "dp"
-    summary = "exact dynamic program: box search over slowest stage or period, and sync; proves its answers"
+    summary = "exact: box search over slowest stage or period, and sync; enumeration for simulated; proves its answers"
     exact = True
     formulation = "box-search"
     objectives = OBJECTIVES
@@ -33,9 +34,14 @@ class DynamicProgram(CompositionBackend):
         if reason is not None or not isinstance(problem, CompositionProblem):
             return reason
         many = island_code([min(island.count, problem.length) for island in problem.islands]) is None
-        if many and not order_is_free(option_table(problem)):
+        if many and (problem.objective == "simulated" or not order_is_free(option_table(problem))):
             return "there are 2^62 or more ways to use the islands, and their order matters"
         return None
+
+    def formulations(self, problem: Problem) -> tuple[str, ...]:
+        """Name the one that is exact for the objective."""
+        simulated = isinstance(problem, CompositionProblem) and problem.objective == "simulated"
+        return ("enumeration" if simulated else self.formulation,)
 
     def solve(self, problem: CompositionProblem, options: SolveOptions) -> Result[Composition]:
         """Solve a composition problem.
@@ -57,7 +63,8 @@ class DynamicProgram(CompositionBackend):
         InputError
             Times do not fit 64-bit integers, or an option is for solvers with a library.
         """
-        self.check_options(options)
+        (formulation,) = self.formulations(problem)
+        refuse_what_needs_a_library(self.name, formulation, options)
         start = monotonic()
         interrupted = False
         log: tuple[str, ...] = ()
@@ -65,12 +72,20 @@ class DynamicProgram(CompositionBackend):
         def out_of_time() -> bool:
             return options.time_limit_s is not None and monotonic() - start > options.time_limit_s
 
+        def first_quarter_is_over() -> bool:
+            return options.time_limit_s is not None and monotonic() - start > options.time_limit_s / 4
+
         def report() -> None:
             if options.on_progress is not None:
-                known = search.best.objective_ns if search.best.options else None
-                options.on_progress(Progress(known, search.bound_ns, monotonic() - start))
+                objective = search.best.objective_ns if search.best.options else None
+                options.on_progress(Progress(objective, search.bound_ns, monotonic() - start))
 
-        search = BoxSearch(option_table(problem), _known(problem, options.hint), out_of_time, report)
+        known = _known(problem, options.hint)
+        search: BoxSearch | RecurrenceSearch
+        if problem.objective == "simulated":
+            search = RecurrenceSearch(problem, known, out_of_time, first_quarter_is_over, report)
+        else:
+            search = BoxSearch(option_table(problem), known, out_of_time, report)
         try:
             search.run()
             if not search.open and not search.best.options:
@@ -89,7 +104,7 @@ class DynamicProgram(CompositionBackend):
             wall_s=monotonic() - start,
             solver=self.name,
             solver_version=self.version(),
-            formulation=self.formulation,
+            formulation=formulation,
             log=log,
         )
 

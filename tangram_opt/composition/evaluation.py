@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from tangram_opt.composition.objective import iteration_of_parts_ns, option_caps, slowest_part_ns
+from tangram_opt.composition.objective import iteration_of_parts_ns, makespan_ns, option_caps, slowest_part_ns
 from tangram_opt.data.composition import Composition, CompositionProblem, Option
 from tangram_opt.errors import InputError
 from tangram_opt.pipeline import least_depths, standard_depths
@@ -61,7 +61,8 @@ def evaluate(problem: CompositionProblem, composition: Composition) -> Evaluatio
     Raises
     ------
     InputError
-        There is no pick, or one names an option that does not exist.
+        There is no pick, or one names an option that does not exist; or its pipeline is too large to be run, where
+        that is the objective.
     """
     if not composition.picks:
         raise InputError(f"composition of {problem.name!r}: picks: none, expected at least one option")
@@ -90,6 +91,12 @@ def evaluate(problem: CompositionProblem, composition: Composition) -> Evaluatio
         depths = least_depths(times, transfers, slowest_ns, most) or depths
     in_flight = tuple(min(problem.micro_batches, depth) for depth in depths)
     syncs = tuple(stage.sync_ns for stage in stages)
+    if problem.objective == "simulated":
+        objective_ns = makespan_ns(problem.name, problem.micro_batches, stages, transfers)
+    else:
+        objective_ns = iteration_of_parts_ns(
+            problem.micro_batches, slowest_ns, sum(times) + 2 * sum(transfers), max(syncs)
+        )
     return Evaluation(
         times_ns=times,
         syncs_ns=syncs,
@@ -101,9 +108,7 @@ def evaluate(problem: CompositionProblem, composition: Composition) -> Evaluatio
         ),
         memory_limit_bytes=tuple(limits),
         slowest_ns=slowest_ns,
-        objective_ns=iteration_of_parts_ns(
-            problem.micro_batches, slowest_ns, sum(times) + 2 * sum(transfers), max(syncs)
-        ),
+        objective_ns=objective_ns,
     )
 
 

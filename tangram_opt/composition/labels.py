@@ -22,7 +22,7 @@ LOOK_BACK: Final = 4
 class Columns:
     """Base of labels: a dataclass whose fields are arrays with one row per label."""
 
-    def keep(self, which: Ints | NDArray[np.bool_]) -> Self:
+    def keep(self, which: Ints | NDArray[np.bool_] | slice) -> Self:
         """Keep some labels, in the given order."""
         return type(self)(*(getattr(self, field.name)[which] for field in fields(self)))
 

@@ -5,38 +5,48 @@ state. *Period form*: the slowest stage is replaced by the period P of the stead
 micro-batch over all stretches of neighbouring stages (:func:`tangram_opt.pipeline.period_ns`), in whole nanoseconds.
 Where transfers take no time the two are equal; the period form is never below the closed one. Where depths are chosen,
 P is the least period of any depths that memory allows (:mod:`tangram_opt.pipeline.depths`).
+
+*Simulated*: the makespan of standard 1F1B by the exact recurrence of :func:`tangram_opt.pipeline.run`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import ceil
-from typing import Final
+from typing import Final, Literal
 
 from tangram_opt.composition.placement import depth_caps
-from tangram_opt.data.composition import CompositionProblem, Objective, Option
+from tangram_opt.data.composition import CompositionProblem, Objective, Option, Stage
 from tangram_opt.data.plan import Plan
-from tangram_opt.pipeline import Pipeline, bearable_depths, least_period_ns, period_ns
+from tangram_opt.errors import InputError
+from tangram_opt.pipeline import Pipeline, bearable_depths, least_period_ns, period_ns, run
 
 Caps = Sequence[int | None]
 
-OBJECTIVES: Final[tuple[Objective, ...]] = ("closed", "period")
+Form = Literal["closed", "period"]
+
+FORMS: Final[tuple[Form, ...]] = ("closed", "period")
+
+OBJECTIVES: Final[tuple[Objective, ...]] = (*FORMS, "simulated")
+
+MOST_PASSES: Final = 2**21
+"""Forward passes of a pipeline that is run: so many take about a gigabyte and some seconds."""
 
 
 def iteration_ns(
-    objective: Objective,
+    form: Form,
     micro_batches: int,
     times_ns: Sequence[int],
     transfers_ns: Sequence[int],
     syncs_ns: Sequence[int],
     most_in_flight: Caps | None = None,
 ) -> int:
-    """Iteration time of a pipeline.
+    """Iteration time of a pipeline by a form.
 
     Parameters
     ----------
-    objective : {"closed", "period"}
-        By which form.
+    form : {"closed", "period"}
+        Which one.
     micro_batches : int
         Micro-batches per iteration, n.
     times_ns, syncs_ns : sequence of int
@@ -52,7 +62,7 @@ def iteration_ns(
         Nanoseconds. The last term bounds the end of the iteration from above: no stage synchronises later than
         the last backward pass ends; with it 0 the closed form is that of the paper's section 5.2.
     """
-    slowest_ns = slowest_part_ns(objective, times_ns, transfers_ns, most_in_flight)
+    slowest_ns = slowest_part_ns(form, times_ns, transfers_ns, most_in_flight)
     return iteration_of_parts_ns(micro_batches, slowest_ns, sum(times_ns) + 2 * sum(transfers_ns), max(syncs_ns))
 
 
@@ -63,6 +73,58 @@ def slowest_part_ns(
     return whole_period_ns(times_ns, transfers_ns, most_in_flight) if objective == "period" else max(times_ns)
 
 
+def makespan_ns(name: str, micro_batches: int, stages: Sequence[Stage], transfers_ns: Sequence[int]) -> int:
+    """Iteration time of the stages of a composition by the recurrence.
+
+    Parameters
+    ----------
+    name : str
+        Of the problem, for messages.
+    micro_batches : int
+        n.
+    stages : sequence of Stage
+        Front to back.
+    transfers_ns : sequence of int
+        One-way transfer times between neighbouring stages.
+
+    Returns
+    -------
+    int
+        Nanoseconds.
+
+    Raises
+    ------
+    InputError
+        There is too much to run, or the times do not fit 64-bit integers.
+    """
+    check_passes(name, micro_batches, len(stages))
+    try:
+        pipeline = Pipeline(
+            tuple(stage.forward_ns for stage in stages),
+            tuple(stage.backward_ns for stage in stages),
+            tuple(transfers_ns),
+            tuple(stage.sync_ns for stage in stages),
+            micro_batches,
+        )
+    except ValueError as error:
+        raise InputError(f"problem {name!r}: {error}") from error
+    return run(pipeline).makespan_ns
+
+
+def can_be_run(micro_batches: int, stages: int) -> bool:
+    """Tell whether a pipeline is small enough to be run pass by pass."""
+    return micro_batches * stages <= MOST_PASSES
+
+
+def check_passes(name: str, micro_batches: int, stages: int) -> None:
+    """Refuse to run what would take all memory."""
+    if not can_be_run(micro_batches, stages):
+        raise InputError(
+            f"problem {name!r}: {micro_batches} micro-batches on {stages} stages, the objective 'simulated' expects "
+            f"at most {MOST_PASSES} forward passes"
+        )
+
+
 def closed_form_ns(
     micro_batches: int, times_ns: Sequence[int], transfers_ns: Sequence[int], syncs_ns: Sequence[int]
 ) -> int:
@@ -71,7 +133,12 @@ def closed_form_ns(
 
 
 def iteration_of_plan_ns(plan: Plan, objective: Objective) -> int:
-    """Iteration time of the stages of a plan by any form; where depths are chosen, no stage keeps more than it says."""
+    """Iteration time of the stages of a plan by any objective; the simulated one as the plan states it.
+
+    Where depths are chosen no stage keeps more micro-batches in flight than the plan says.
+    """
+    if objective == "simulated":
+        return plan.simulated_ns
     most = bearable_depths([stage.in_flight for stage in plan.stages], plan.micro_batches)
     return iteration_ns(
         objective,

@@ -236,8 +236,9 @@ def option_table(problem: CompositionProblem) -> OptionTable:
         micro_batches=problem.micro_batches,
         problem=problem,
     )
-    # Where the period counts, options are compared later, for a given period.
-    return table if by_period else table.keep(undominated(table, (sum_ns, bottleneck_ns, sync_ns)))
+    # Where the period counts, options are compared later, for a given period; where each pass counts, stage by stage.
+    later = by_period or problem.objective == "simulated"
+    return table if later else table.keep(undominated(table, (sum_ns, bottleneck_ns, sync_ns)))
 
 
 def undominated(table: OptionTable, costs: tuple[Ints, ...]) -> Ints:

@@ -88,6 +88,9 @@ def _problems() -> Iterator[Problem]:
         problem = taking_time(generate(family, SMALL, 1))
         yield replace(problem, name=f"{problem.name} by the period", objective="period")
         yield replace(problem, name=f"{problem.name} with chosen depths", objective="period", depths="chosen")
+        # Few solvers minimise the simulated time.
+        small = generate(family, SMALL, 2)
+        yield replace(small, name=f"{small.name}-simulated", objective="simulated")
     yield from random_islands_problems(2 * len(ISLANDS_FAMILIES), 1)
 
 

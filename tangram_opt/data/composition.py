@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from tangram_opt.data.constraints import STRICT, NonEmptyStr, NonNegativeInt, PositiveInt
 
-Objective = Literal["closed", "period"]
+Objective = Literal["closed", "period", "simulated"]
 Depths = Literal["standard", "chosen"]
 
 MOST_ATOMS: Final = 2**14
@@ -178,7 +178,7 @@ class CompositionProblem:
         by the indices of the front option's exit port and the back option's entry port.
     required : tuple of str
         Island classes of which at least one island must be used.
-    objective : {"closed", "period"}
+    objective : {"closed", "period", "simulated"}
         What is minimised, see :mod:`tangram_opt.composition.objective`.
     depths : {"standard", "chosen"}
         Whether every stage keeps as many micro-batches in flight as 1F1B does, or as many more as memory allows and
@@ -277,9 +277,9 @@ class Composition:
     picks: tuple[Pick, ...]
 
 
-def check_depths(depths: Depths, objective: Objective) -> None:
-    """Raise a ValueError where depths are to be chosen for an objective that does not depend on them."""
-    if depths == "chosen" and objective != "period":
+def check_depths(depths: Depths, objective: Objective | None) -> None:
+    """Raise a ValueError where depths are to be chosen for an objective that they are not chosen for."""
+    if depths == "chosen" and objective not in (None, "period"):
         raise ValueError(f"depths: 'chosen' with objective {objective!r}, expected objective 'period'")
 
 

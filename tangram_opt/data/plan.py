@@ -212,8 +212,8 @@ class Plan:
         GPUs of used islands that no stage runs on.
     search : SearchReport
         How it was found.
-    objective : {"closed", "period"}
-        By which form the iteration time was minimised.
+    objective : {"closed", "period", "simulated"}
+        Which iteration time was minimised.
     depths : {"standard", "chosen"}
         Whether the micro-batches in flight are those of 1F1B, or were chosen as well.
     """

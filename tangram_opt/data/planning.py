@@ -64,8 +64,9 @@ class PlanningProblem:
         Of island construction.
     pruning : Pruning
         Of the enumeration.
-    objective : {"closed", "period"}
-        By which form the iteration time is minimised, see :mod:`tangram_opt.composition.objective`.
+    objective : {"closed", "period", "simulated"} or None
+        Which iteration time is minimised, see :mod:`tangram_opt.composition.objective`; None takes the best
+        affordable one.
     depths : {"standard", "chosen"}
         Whether stages keep as many micro-batches in flight as 1F1B does, or as many more as pay; the runtime must be
         able to run ahead so far.
@@ -82,7 +83,7 @@ class PlanningProblem:
     recipe: TrainingRecipe
     tolerances: Tolerances = Tolerances()
     pruning: Pruning = Pruning()
-    objective: Objective = "period"
+    objective: Objective | None = None
     depths: Depths = "standard"
 
     def __post_init__(self) -> None:

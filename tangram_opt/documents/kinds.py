@@ -84,8 +84,10 @@ class PlanningProblemDocument(BaseModel):
     recipe: RecipeReference = Field(description="Name of a training recipe of the catalogue, or the recipe itself.")
     tolerances: Tolerances = Field(default=Tolerances(), description="How far the nodes of an island may differ.")
     pruning: Pruning = Field(default=Pruning(), description="Pruning of slice/island pairs.")
-    objective: Objective = Field(
-        default="period", description="By which form the iteration time is minimised: period, or closed (the paper's)."
+    objective: Objective | None = Field(
+        default=None,
+        description="Which iteration time is minimised: simulated, by the period form, or by the closed form (the "
+        "paper's); null takes the best affordable one.",
     )
     depths: Depths = Field(
         default="standard",

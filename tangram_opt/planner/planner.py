@@ -34,7 +34,8 @@ def plan_problem(
         Processes that query the parallelizer; with more than one, a script needs the usual
         ``if __name__ == "__main__"`` guard of :mod:`multiprocessing`.
     time_limit_s : float or None
-        For the islands, and for each composition problem.
+        For the islands, and for each composition problem; one by the simulated time that nobody asked for gets a minute
+        at most.
     threads, seed : int
         For the solver.
     on_progress : callable or None

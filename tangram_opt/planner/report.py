@@ -84,7 +84,7 @@ def plan_report(found: Search, cost_of_using: CostOfUsing) -> Plan:
             islands_proven=found.islands_proven,
             micro_batches_ruled_out=tuple(load.micro_batch for load in found.ruled_out),
         ),
-        objective=asked.objective,
+        objective=problem.objective,
         depths=asked.depths,
     )
 

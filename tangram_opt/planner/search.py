@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +12,9 @@ from typing import Final
 
 from tangram_opt.backend import Progress
 from tangram_opt.composition.exact import quick_bound_ns
-from tangram_opt.data.composition import Composition, CompositionProblem
+from tangram_opt.composition.objective import can_be_run
+from tangram_opt.composition.recurrence import quick_makespan_bound_ns
+from tangram_opt.data.composition import Composition, CompositionProblem, Objective
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.data.workload import Workload
 from tangram_opt.enumeration import (
@@ -33,6 +36,18 @@ from tangram_opt.solvers import solve
 
 MOST_TOLD_APART: Final = 6
 """Islands of a class that are told apart, each a class of its own: their subsets are many."""
+
+MOST_SIMULATED: Final = 6
+"""Islands up to which the simulated time is minimised unless another objective is asked for: it takes seconds."""
+
+MOST_SUFFIXES: Final = 2**18
+"""Ways to use the islands, times atoms, times stages: the search for the simulated time tells suffixes apart by them."""
+
+SIMULATED_LIMIT_S: Final = 60.0
+"""For each composition problem whose objective was not asked for; what is not proven by then has a gap."""
+
+SIMULATED_COST_LIMIT_S: Final = 10.0
+"""For what an island costs by the simulated time: far from the optimum bounds are weak, and "at most" is an answer."""
 
 OnProgress = Callable[[QueryProgress | Progress], None]
 
@@ -136,7 +151,8 @@ def search(
     workers : int
         Processes that query the parallelizer.
     time_limit_s : float or None
-        For the islands, and for each composition problem.
+        For the islands, and for each composition problem; one by the simulated time that nobody asked for gets a minute
+        at most.
     threads, seed : int
         For the solver.
     on_progress : callable or None
@@ -225,6 +241,9 @@ class _Composer:
         self.problem = problem
         self.groups = groups
         self.links_bytes_per_s = links_bytes_per_s
+        self.objective = problem.objective or best_affordable(problem, groups, solver)
+        if problem.objective is None and self.objective == "simulated":
+            time_limit_s = min(time_limit_s or math.inf, SIMULATED_LIMIT_S)
         self.solve = partial(
             solve, solver=solver, time_limit=time_limit_s, threads=threads, seed=seed, on_progress=on_progress
         )
@@ -242,8 +261,8 @@ class _Composer:
         problem = composition_problem(
             self.problem.name, self.problem.model, self.groups, self.links_bytes_per_s, workload, answers
         )
-        problem = replace(problem, objective=self.problem.objective, depths=self.problem.depths)
-        if self.best is not None and (bound_ns := quick_bound_ns(problem)) >= (self.best.result.objective or bound_ns):
+        problem = replace(problem, objective=self.objective, depths=self.problem.depths)
+        if self.best is not None and _cannot_beat(problem, self.best.result.objective or 0):
             self.ruled_out.append(workload)
             self.elapsed_s += time.perf_counter() - started
             return
@@ -295,7 +314,48 @@ def cost_of_using(found: Search, island: str, *, solver: str, time_limit_s: floa
     forced = replace(
         problem, islands=tuple(classes), options=problem.options + copies, required=(*problem.required, *own, island)
     )
+    if forced.objective == "simulated":
+        time_limit_s = min(time_limit_s or math.inf, SIMULATED_COST_LIMIT_S)
     return solve(forced, solver, time_limit=time_limit_s)
+
+
+def best_affordable(problem: PlanningProblem, groups: Sequence[IslandGroup], solver: str) -> Objective:
+    """Choose the objective of a planning problem that does not state one.
+
+    Parameters
+    ----------
+    problem : PlanningProblem
+        It has the batch.
+    groups : sequence of IslandGroup
+        Its islands.
+    solver : str
+        Composes the slice plans.
+
+    Returns
+    -------
+    {"simulated", "period"}
+        The simulated time of few islands and atoms, where the longest pipeline of the most micro-batches can be run,
+        depths are those of 1F1B and the solver is the one that minimises it; otherwise the period form.
+    """
+    islands, atoms = sum(group.count for group in groups), sum(1 for _ in problem.model.atoms())
+    stages = min(problem.cluster.gpus, atoms)
+    suffixes = math.prod(group.count + 1 for group in groups) * atoms * stages
+    most = max(load.micro_batches for load in _workloads(problem))
+    affordable = (
+        problem.depths == "standard"
+        and solver in ("auto", "dp")
+        and islands <= MOST_SIMULATED
+        and suffixes <= MOST_SUFFIXES
+        and can_be_run(most, stages)
+    )
+    return "simulated" if affordable else "period"
+
+
+def _cannot_beat(problem: CompositionProblem, best_ns: int) -> bool:
+    """Tell, without a search, whether no composition takes less time."""
+    if problem.objective == "simulated":
+        return quick_makespan_bound_ns(problem, best_ns) >= best_ns
+    return quick_bound_ns(problem) >= best_ns
 
 
 def _workloads(problem: PlanningProblem) -> list[Workload]:

@@ -4,6 +4,7 @@ from tangram_opt.show.composition import print_composition
 from tangram_opt.show.explanation import print_explanation
 from tangram_opt.show.machines import island_notes, machine_notes
 from tangram_opt.show.names import compress_names
+from tangram_opt.show.objectives import times_ns
 from tangram_opt.show.partition import print_partition
 from tangram_opt.show.picture import check_picture, draw_cluster, draw_plan, draw_sensitivity, draw_simulation
 from tangram_opt.show.plan import print_plan
@@ -28,5 +29,6 @@ __all__ = [
     "print_schedules",
     "print_sensitivity",
     "print_simulation",
+    "times_ns",
     "write_trace",
 ]

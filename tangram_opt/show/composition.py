@@ -6,6 +6,7 @@ from rich.console import Console
 
 from tangram_opt.composition import evaluate
 from tangram_opt.data.composition import Composition, CompositionProblem
+from tangram_opt.show.objectives import by_objective
 from tangram_opt.show.stages import number_range, strategy_text
 from tangram_opt.show.tables import Column, print_line, print_table
 from tangram_opt.show.units import duration, milliseconds
@@ -62,7 +63,7 @@ def print_composition(problem: CompositionProblem, composition: Composition, con
     print_table(console, columns, rows)
     print_line(
         console,
-        f"iteration time: {duration(evaluation.objective_ns)} by the {problem.objective} form, "
+        f"iteration time: {duration(evaluation.objective_ns)} {by_objective(problem.objective)}, "
         f"for {problem.micro_batches} micro-batches in {stage} stage{'s' if stage > 1 else ''}",
     )
     if problem.depths == "chosen":

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from tangram_opt.composition.objective import OBJECTIVES, iteration_of_plan_ns
 from tangram_opt.data.plan import Plan, PlannedStage
 from tangram_opt.pipeline import standard_depths
 from tangram_opt.result import relative_gap
+from tangram_opt.show.objectives import by_objective, times_ns
 from tangram_opt.show.stages import StageGroup, group_stages, held, strategy_text, where
 from tangram_opt.show.tables import Column, print_facts, print_line, print_table
 from tangram_opt.show.units import count, duration, gib, magnitude, milliseconds, percent
@@ -55,7 +55,7 @@ def _headline(plan: Plan) -> list[tuple[str, str]]:
             f"{count(plan.global_batch)} sequences of {count(plan.sequence_length)} tokens, as "
             f"{count(plan.micro_batches)} micro-batches of {count(plan.micro_batch)}; recipe {plan.recipe}",
         ),
-        ("iteration time", f"{duration(plan.iteration_ns)} by the {plan.objective} form, {_proof(plan)}"),
+        ("iteration time", f"{duration(plan.iteration_ns)} {by_objective(plan.objective)}, {_proof(plan)}"),
         *_other_forms(plan),
         *_depths(plan),
         ("throughput", f"{count(plan.tokens_per_s)} tokens/s"),
@@ -74,13 +74,14 @@ def _depths(plan: Plan) -> list[tuple[str, str]]:
 
 
 def _other_forms(plan: Plan) -> list[tuple[str, str]]:
-    """The time of the same pipeline by the other form, and event by event."""
-    others: list[tuple[str, int]] = [
-        (f"by the {other} form", iteration_of_plan_ns(plan, other)) for other in OBJECTIVES if other != plan.objective
-    ]
+    """The time of the same pipeline by the other objectives."""
     return [
-        (name, f"{duration(value)} ({100 * (value / plan.iteration_ns - 1):+.1f} %)")
-        for name, value in (*others, ("simulated 1F1B", plan.simulated_ns))
+        (
+            "simulated 1F1B" if other == "simulated" else by_objective(other),
+            f"{duration(value)} ({100 * (value / plan.iteration_ns - 1):+.1f} %)",
+        )
+        for other, value in times_ns(plan).items()
+        if other != plan.objective
     ]
 
 

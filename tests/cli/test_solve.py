@@ -62,9 +62,12 @@ def test_a_planning_problem_is_solved(tangram, folder):
     ran = tangram("solve", folder / "planning-problem.json", "--workers", 1, "--json")
     assert ran.code == 0, ran.err
     answer = ran.json
-    assert set(answer) == FIELDS
+    assert set(answer) == FIELDS | {"iteration_ns_by_objective"}
     assert answer["kind"] == "planning"
     assert answer["objective"] == answer["solution"]["iteration_ns"]
+    times = answer["iteration_ns_by_objective"]
+    assert times["simulated"] == answer["solution"]["simulated_ns"] == answer["objective"]
+    assert 0 < times["closed"] <= times["period"]
     assert sum(stage["layers"] for stage in answer["solution"]["stages"]) == 6
 
 

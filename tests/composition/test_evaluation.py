@@ -17,7 +17,7 @@ from tangram_opt.data.composition import (
     Stage,
 )
 from tangram_opt.errors import InputError
-from tangram_opt.pipeline import bearable_depths, least_period_ns, period_ns
+from tangram_opt.pipeline import bearable_depths, least_period_ns, period_ns, simulate
 
 FRONT = Option(
     island="a",
@@ -73,6 +73,11 @@ def test_chosen_depths_keep_the_stated_period_and_fit_the_memory(problem):
 
 def with_options(*options: Option) -> CompositionProblem:
     return replace(PROBLEM, options=options)
+
+
+def test_the_simulated_time_is_that_of_the_pipeline_of_its_stages():
+    by_hand = simulate((3, 2, 4), (5, 5, 6), (1, 6), (2, 7, 1), 8).makespan_ns
+    assert evaluate(replace(PROBLEM, objective="simulated"), COMPOSITION).objective_ns == by_hand
 
 
 def test_every_figure_of_a_small_composition_by_hand():

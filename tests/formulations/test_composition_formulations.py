@@ -111,6 +111,12 @@ def test_only_a_sequence_of_models_minimises_the_period():
     assert "period" in PyomoSolver("highs").unsupported(problem)
 
 
+@pytest.mark.parametrize("solver", [CpSat(), HighsSolver(), PyomoSolver("highs")], ids=lambda solver: solver.name)
+def test_the_libraries_refuse_the_simulated_time(solver):
+    problem = replace(load_composition_problem(INSTANCES / "tiny-order.json"), objective="simulated")
+    assert solver.unsupported(problem) == "it does not minimise the simulated iteration time, which 'dp' does"
+
+
 def stretched(problem, factor):
     """All times of a problem, multiplied."""
 

@@ -18,7 +18,7 @@ from tangram_opt.pipeline import simulate
 from tangram_opt.planner import check, plan_problem
 
 # Both islands are worth using: the pipeline is long and fed by many micro-batches.
-PROBLEM = planning_problem(model=small_model(6), global_batch=32, micro_batch=2)
+PROBLEM = planning_problem(model=small_model(6), global_batch=32, micro_batch=2, objective="period")
 
 
 @cache
@@ -140,13 +140,22 @@ def test_a_plan_that_is_faster_than_its_gpus_is_named_even_if_its_times_add_up()
     # A share of the peak is lost to memory and communication, so a little faster is still possible; ten times is not.
     stages = tuple(replace(s, forward_ns=s.forward_ns // 10, backward_ns=s.backward_ns // 10) for s in plan.stages)
     transfers, syncs = [s.transfer_ns for s in stages[:-1]], [s.sync_ns for s in stages]
-    iteration = iteration_ns(plan.objective, plan.micro_batches, [s.time_ns for s in stages], transfers, syncs)
+    iteration = iteration_ns("period", plan.micro_batches, [s.time_ns for s in stages], transfers, syncs)
     passes = [s.forward_ns for s in stages], [s.backward_ns for s in stages]
     simulated = simulate(*passes, transfers, syncs, plan.micro_batches).makespan_ns
     fast = replace(plan, stages=stages, iteration_ns=iteration, bound_ns=iteration, simulated_ns=simulated)
     violations = check(PROBLEM, fast)
     assert violations
     assert all("at their peak" in violation for violation in violations), violations
+
+
+def test_the_time_of_a_plan_by_the_simulated_objective_is_its_simulated_time() -> None:
+    problem = replace(PROBLEM, objective="simulated")
+    plan = plan_of(problem)
+    assert (plan.objective, plan.iteration_ns) == ("simulated", plan.simulated_ns)
+    assert check(problem, plan) == ()
+    longer = replace(plan, iteration_ns=plan.iteration_ns + 1)
+    assert any("iteration_ns" in violation for violation in check(problem, longer))
 
 
 def test_a_range_of_absurdly_many_gpus_is_refused_at_once() -> None:
@@ -193,7 +202,7 @@ def stays_true(plan: Plan) -> bool:
     atoms, ends = list(PROBLEM.model.atoms()), [stage.first_atom + stage.atoms for stage in stages]
     parameters = [sum(a.parameters for a in atoms[s.first_atom : e]) for s, e in zip(stages, ends, strict=True)]
     return (
-        plan.iteration_ns == iteration_ns(plan.objective, n, [stage.time_ns for stage in stages], transfers, syncs)
+        plan.iteration_ns == iteration_ns("period", n, [stage.time_ns for stage in stages], transfers, syncs)
         and plan.simulated_ns == simulate(forward, backward, transfers, syncs, n).makespan_ns
         and all(stage.memory_bytes <= stage.memory_limit_bytes <= limits[stage.gpu] for stage in stages)
         and all(16 * p <= s.static_bytes * s.gpu_count for s, p in zip(stages, parameters, strict=True))

@@ -13,6 +13,7 @@ from small_problems import (
     RECIPE,
     SLOW,
     cluster,
+    groups_of,
     node,
     planning_problem,
     small_model,
@@ -31,6 +32,7 @@ from tangram_opt.enumeration import QueryProgress
 from tangram_opt.errors import InputError, NoPlanError, UndecidedError
 from tangram_opt.parallelizers import Answer, ModelSlice, SlicePlan, UniformParallelizer
 from tangram_opt.planner import check, plan_problem, search
+from tangram_opt.planner.search import best_affordable
 from tangram_opt.result import Outcome, Result, StopReason
 
 
@@ -287,3 +289,41 @@ def test_a_third_partys_parallelizer_is_asked_until_it_has_no_more_and_the_best_
     assert (plan.outcome, plan.iteration_ns) == ("optimal", found.best.result.objective)
     assert plan.search.queries > found.queries
     assert plan.iteration_ns >= plan_problem(asked).iteration_ns
+
+
+def unlike_islands(count: int) -> Cluster:
+    """Nodes of 1, 2, ... GPUs, no two of which can share an island."""
+    return cluster(*(node(f"n{gpus}", FAST, gpus) for gpus in range(1, count + 1)))
+
+
+@pytest.mark.parametrize(
+    ("asked", "solver", "objective"),
+    [
+        (planning_problem(), "auto", "simulated"),
+        (planning_problem(), "dp", "simulated"),
+        (planning_problem(), "cpsat", "period"),
+        (planning_problem(cluster=unlike_islands(6)), "auto", "simulated"),
+        (planning_problem(cluster=unlike_islands(7)), "auto", "period"),
+        (planning_problem(global_batch=2**20), "auto", "period"),
+        (planning_problem(global_batch=2**20, micro_batch=2**10), "auto", "simulated"),
+    ],
+)
+def test_the_simulated_time_is_minimised_where_it_is_affordable(
+    asked: PlanningProblem, solver: str, objective: str
+) -> None:
+    assert best_affordable(asked, groups_of(asked), solver) == objective
+
+
+def test_a_stated_objective_is_kept() -> None:
+    for objective in ("closed", "period", "simulated"):
+        assert plan_problem(planning_problem(objective=objective)).objective == objective
+    assert plan_problem(planning_problem()).objective == "simulated"
+
+
+def test_the_simulated_plan_is_at_least_as_fast_in_simulation_as_that_of_either_form() -> None:
+    asked = planning_problem(model=small_model(6), global_batch=16)
+    plan = plan_problem(asked)
+    assert (plan.outcome, plan.iteration_ns) == ("optimal", plan.simulated_ns)
+    assert check(asked, plan) == ()
+    for form in ("closed", "period"):
+        assert plan.simulated_ns <= plan_problem(replace(asked, objective=form)).simulated_ns

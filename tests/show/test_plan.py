@@ -171,6 +171,15 @@ def test_the_time_by_the_other_form_and_event_by_event_stand_beside_that_by_the_
     assert re.search(r"simulated 1F1B +\S+ m?s \(\+12\.5 %\)", text)
 
 
+def test_where_the_simulated_time_is_the_objective_both_forms_stand_beside_it(mixed_plan: Maker) -> None:
+    plan = mixed_plan(4)
+    text = shown(replace(plan, objective="simulated", simulated_ns=plan.iteration_ns))
+    assert re.search(r"iteration time +.* by simulated 1F1B, proven optimal", text)
+    assert re.search(r"by the closed form +\S+ m?s", text)
+    assert re.search(r"by the period form +\S+ m?s", text)
+    assert text.count("simulated 1F1B") == 1
+
+
 def test_active_parameters_are_said_where_they_differ(mixed_plan: Maker) -> None:
     assert "active" not in shown(mixed_plan(4))
     assert "70.6 B parameters (12.9 B active)" in shown(mixed_plan(4, active_parameters=12_879_925_248))
