@@ -41,7 +41,7 @@ MOST_SIMULATED: Final = 6
 """Islands up to which the simulated time is minimised unless another objective is asked for: it takes seconds."""
 
 MOST_SUFFIXES: Final = 2**18
-"""Ways to use the islands, times atoms, times stages: the search for the simulated time tells suffixes apart by them."""
+"""Ways to use the islands x atoms x stages: the search for the simulated time tells suffixes apart by these."""
 
 SIMULATED_LIMIT_S: Final = 60.0
 """For each composition problem whose objective was not asked for; what is not proven by then has a gap."""
