@@ -1,4 +1,4 @@
-"""What the choice of the objective is worth: plans chosen by either form, and by the recurrence that judges them."""
+"""What the choice of the objective is worth: compositions by each of them, judged by the recurrence."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def pipeline_of(problem: CompositionProblem, composition: Composition) -> Pipeli
 
 
 def regrets(problems: Iterator[CompositionProblem]) -> Iterator[Row]:
-    """Solve each problem by both forms with `dp`, and simulate what they choose."""
+    """Solve each problem by the closed and by the period form with `dp`, and simulate what they choose."""
     for problem in problems:
         try:
             closed, period = (_solved(problem, objective) for objective in ("closed", "period"))

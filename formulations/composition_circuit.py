@@ -39,7 +39,7 @@ Constraints
                    F and S the stages after an island and its own
     and those of due dates (:mod:`formulations.composition_due_dates`), which the flow implies and the relaxation does
     not, of the maxima, and of a period to keep (:mod:`formulations.composition_period`, or
-:mod:`formulations.composition_depths` where depths are chosen).
+    :mod:`formulations.composition_depths` where depths are chosen).
 
 The flow f rules out circuits that leave the depot aside. Exact where the model is one run of equal atoms, with or
 without a single first atom and a single last atom of other kinds.

@@ -22,7 +22,10 @@ Costs = NDArray[np.int64]
 """Least cost by what is held: shape (4, atoms + 1), the first index a set of first atom (1) and last atom (2)."""
 
 NO_WAY: Final = 1 << 60
+"""More than any cost, and small enough that two of them can be added in 64 bits."""
+
 ENDS: Final = [(a, b) for a in range(4) for b in range(4) if not a & b]
+"""Pairs of sets of first and last atom that have nothing in common: each of these atoms is held once."""
 
 
 def completable(data: CompositionData, most_ns: int | None) -> CompositionData:

@@ -31,6 +31,7 @@ MOST_BLOCKS: Final = 2_000
 """All pairs of so many, with the sets that the network asks for around them, take about a gigabyte."""
 MOST_NODES: Final = 8_000
 """Nodes at most that are written down with all links, before twins are found among them."""
+
 Groups = tuple[tuple[int, ...], ...]
 """Islands of a part, by the indices of its blocks."""
 
@@ -163,7 +164,6 @@ def open_part(blocks: Sequence[Block], bandwidths: IntArray, limit: Fraction, li
     -------
     Part
         With the pairs that may be together, and their smallest sets. It need not be connected.
-
     """
     together = alike([block.box for block in blocks], limits) & (bandwidths > 0) & (bandwidths.T > 0)
     return _part(blocks, bandwidths, limit, together)
