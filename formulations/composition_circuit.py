@@ -53,11 +53,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from formulations.composition_data import CompositionData, Placement
+from formulations.composition_data import CompositionData
 from formulations.composition_depths import DepthRows
 from formulations.composition_due_dates import Unary, add_due_dates, encode_due_dates
 from formulations.composition_minmax import Maximum, Use, add_maximum
 from formulations.composition_period import PeriodRows
+from formulations.composition_placements import Placement
 from formulations.linear import LinearModel
 from tangram_opt.composition.answer import placed
 from tangram_opt.data.composition import Composition
