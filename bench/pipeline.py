@@ -1,4 +1,4 @@
-"""The 1F1B recurrence: how fast it is, and how far the closed form and the period form are from it."""
+"""The 1F1B recurrence: its speed, the errors of the forms against it, and what objectives and depths are worth."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from bench import depths
 from bench.regret import LIMIT_S, MOST_ISLANDS, gains, pipeline_of, regrets, summary, summary_of_gains
 from bench.report import ROOT, Row, table, write_csv, write_markdown
 from tangram_opt.composition.objective import closed_form_of_ns
+from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.data.schedule import ScheduleProblem, SplitStage
 from tangram_opt.documents import load_composition, load_composition_problem
 from tangram_opt.pipeline import Pipeline, makespans, period_form_ns, standard_depths, upper_bound_ns
@@ -36,13 +37,13 @@ SEARCH_LIMIT_S = 60.0
 def run() -> None:
     """Measure everything, and write the report."""
     library = list(_library())
-    chosen = list(regrets(load_composition_problem(path) for path in sorted(INSTANCES.glob("*.json"))))
-    deep = list(depths.gains(load_composition_problem(path) for path in sorted(INSTANCES.glob("*.json"))))
-    gained = list(gains(load_composition_problem(path) for path in sorted(INSTANCES.glob("*.json"))))
+    by_form = list(regrets(_problems()))
+    by_depths = list(depths.gains(_problems()))
+    by_recurrence = list(gains(_problems()))
     write_csv("pipeline", library)
-    write_csv("pipeline-depths", deep)
-    write_csv("pipeline-regret", chosen)
-    write_csv("pipeline-recurrence", gained)
+    write_csv("pipeline-depths", by_depths)
+    write_csv("pipeline-regret", by_form)
+    write_csv("pipeline-recurrence", by_recurrence)
     forms = [_errors(name, family) for name, family in FAMILIES.items()]
     write_markdown(
         "pipeline",
@@ -59,18 +60,18 @@ def run() -> None:
             table(library),
             "## Plans chosen by the closed form and by the period form",
             f"Composition problems of the library, solved by `dp` with {LIMIT_S:.0f} s for each form; what they choose "
-            f"is simulated. {summary(chosen)}",
-            table(chosen),
+            f"is simulated. {summary(by_form)}",
+            table(by_form),
             "## What it is worth to choose in-flight depths",
             f"The same problems by the period form with the depths of 1F1B and with depths chosen, {LIMIT_S:.0f} s for "
-            f"each; what `dp` finds is simulated with its depths. {depths.summary(deep)}",
-            table(deep),
+            f"each; what `dp` finds is simulated with its depths. {depths.summary(by_depths)}",
+            table(by_depths),
             "The same for whole training runs, planned over all micro-batch sizes:",
             table(list(depths.planned())),
             "## What minimising the simulated time itself gains",
             f"Composition problems of the library with up to {MOST_ISLANDS} islands, solved by `dp` with {LIMIT_S:.0f} "
-            f"s for the period form and for the recurrence. {summary_of_gains(gained)}",
-            table(gained),
+            f"s for the period form and for the recurrence. {summary_of_gains(by_recurrence)}",
+            table(by_recurrence),
             "## What 1F1B leaves on the table",
             "Equal passes, the backward in two of them; memory in micro-batches. Without a barrier stages may start "
             "the next iteration before the others have ended. Searched by `cpsat-schedule` for at most "
@@ -185,6 +186,11 @@ def _summary(name: str, form: str, errors: Sequence[float]) -> Row:
         "worst too high": _percent(max(high, default=0)),
         "mean error": _percent(mean(map(abs, errors))),
     }
+
+
+def _problems() -> Iterator[CompositionProblem]:
+    """Load the problems of the library one by one."""
+    return (load_composition_problem(path) for path in sorted(INSTANCES.glob("*.json")))
 
 
 def _library() -> Iterator[Row]:

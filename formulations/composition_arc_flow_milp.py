@@ -17,9 +17,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from formulations.composition_data import CompositionData, Placement
+from formulations.composition_data import CompositionData
 from formulations.composition_depths import DepthRows
 from formulations.composition_period import PeriodRows, Use
+from formulations.composition_placements import Placement
 from formulations.linear import LinearModel
 from tangram_opt.composition.answer import placed
 from tangram_opt.data.composition import Composition

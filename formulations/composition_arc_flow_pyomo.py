@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from formulations.composition_data import CompositionData, Placement
+from formulations.composition_data import CompositionData
+from formulations.composition_placements import Placement
 from tangram_opt.composition.answer import placed
 from tangram_opt.data.composition import Composition
 

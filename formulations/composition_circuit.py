@@ -39,7 +39,7 @@ Constraints
                    F and S the stages after an island and its own
     and those of due dates (:mod:`formulations.composition_due_dates`), which the flow implies and the relaxation does
     not, of the maxima, and of a period to keep (:mod:`formulations.composition_period`, or
-:mod:`formulations.composition_depths` where depths are chosen).
+    :mod:`formulations.composition_depths` where depths are chosen).
 
 The flow f rules out circuits that leave the depot aside. Exact where the model is one run of equal atoms, with or
 without a single first atom and a single last atom of other kinds.
@@ -53,11 +53,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from formulations.composition_data import CompositionData, Placement
+from formulations.composition_data import CompositionData
 from formulations.composition_depths import DepthRows
 from formulations.composition_due_dates import Unary, add_due_dates, encode_due_dates
 from formulations.composition_minmax import Maximum, Use, add_maximum
 from formulations.composition_period import PeriodRows
+from formulations.composition_placements import Placement
 from formulations.linear import LinearModel
 from tangram_opt.composition.answer import placed
 from tangram_opt.data.composition import Composition

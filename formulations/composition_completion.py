@@ -22,7 +22,10 @@ Costs = NDArray[np.int64]
 """Least cost by what is held: shape (4, atoms + 1), the first index a set of first atom (1) and last atom (2)."""
 
 NO_WAY: Final = 1 << 60
+"""More than any cost that is compared, and small enough that two of them can be added in 64 bits."""
+
 ENDS: Final = [(a, b) for a in range(4) for b in range(4) if not a & b]
+"""Pairs of sets of first and last atom that have nothing in common: each of these atoms is held once."""
 
 
 def completable(data: CompositionData, most_ns: int | None) -> CompositionData:
@@ -40,6 +43,9 @@ def completable(data: CompositionData, most_ns: int | None) -> CompositionData:
     CompositionData
         With all placements of these compositions.
     """
+    boundary = max((data.round_trip_ns[exit_][entry] for exit_, entry in data.meetings), default=0)
+    if data.problem.length * (max((p.sum_ns for p in data.placements), default=0) + boundary) >= NO_WAY:
+        return data  # Such times count as impossible here; solvers refuse them.
     least = least_sums_ns(data)
     limit = NO_WAY - 1 if most_ns is None else min(most_ns, NO_WAY - 1)
     return replace(data, placements=tuple(p for p in data.placements if least[p.name] <= limit))

@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from formulations.composition_data import CompositionData, Placement
+from formulations.composition_data import CompositionData
 from formulations.composition_due_dates import comes_after, in_order, stage_counts
+from formulations.composition_placements import Placement
 from tangram_opt.data.composition import Composition
 
 

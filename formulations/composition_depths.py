@@ -33,8 +33,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from formulations.composition_data import CompositionData, Placement, StageLimits
+from formulations.composition_data import CompositionData, StageLimits
 from formulations.composition_period import Use
+from formulations.composition_placements import Placement
 from formulations.linear import LinearModel
 
 

@@ -29,7 +29,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from formulations.composition_data import CompositionData, Placement
+from formulations.composition_data import CompositionData
+from formulations.composition_placements import Placement
 from formulations.linear import LinearModel
 from tangram_opt.composition.answer import placed
 from tangram_opt.data.composition import Composition

@@ -28,7 +28,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from formulations.composition_data import CompositionData, Placement
+from formulations.composition_data import CompositionData
+from formulations.composition_placements import Placement
 from formulations.linear import LinearModel
 
 Use = tuple[Placement, int]

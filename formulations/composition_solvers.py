@@ -8,9 +8,9 @@ from typing import Final
 from formulations import composition_arc_flow_milp as arc_flow
 from formulations import composition_circuit as circuit
 from formulations import composition_deadline as deadline
-from formulations import composition_sweep as sweep
 from formulations.composition_choice import choose, exact_formulations
 from formulations.composition_data import CompositionData, composition_data
+from formulations.composition_sweep import CompositionSearch, Model, Sweep
 from formulations.library import LinearLibrary
 from formulations.search import Found, Search
 from tangram_opt.backend import SolveOptions
@@ -20,9 +20,6 @@ from tangram_opt.composition.evaluation import check, evaluate
 from tangram_opt.composition.infeasible import why_infeasible
 from tangram_opt.data.composition import Composition, CompositionProblem
 from tangram_opt.result import Result, StopReason
-
-Model = deadline.Deadline | circuit.Circuit | arc_flow.ArcFlowMilp
-CompositionSearch = Search[CompositionProblem, Composition]
 
 _BUILD: Final[dict[str, Callable[[CompositionData], Model]]] = {
     "deadline": deadline.deadline,
@@ -105,7 +102,7 @@ class CompositionSolver(LinearLibrary):
     def _search(self, name: str, data: CompositionData, search: CompositionSearch, hint: Composition | None) -> bool:
         """Search for the best composition; return whether there is proven to be none."""
         if name == "sweep":
-            swept = sweep.Sweep(data, search, lambda model: self._solve_model(model, search, None, lambda _: None))
+            swept = Sweep(data, search, lambda model: self._solve_model(model, search, None, lambda _: None))
             swept.run()
             return not swept.open and search.best is None
         model = _BUILD[name](data)

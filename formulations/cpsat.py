@@ -13,7 +13,8 @@ from typing import Any
 from formulations import composition_arc_flow
 from formulations.composition_circuit import Circuit, add_circuit
 from formulations.composition_data import CompositionData
-from formulations.composition_solvers import CompositionSearch, CompositionSolver
+from formulations.composition_solvers import CompositionSolver
+from formulations.composition_sweep import CompositionSearch
 from formulations.export import write_cpsat
 from formulations.islands_solvers import IslandsSolver
 from formulations.library import Formulated, LibraryBackend, LinearLibrary, open_model

@@ -49,7 +49,7 @@ import numpy as np
 
 from formulations.islands_levels import Target
 from formulations.islands_limits import limit_steps
-from formulations.islands_representatives import cliques
+from formulations.islands_representatives import cliques, islands_by_name
 from formulations.islands_sets import Tick
 from formulations.linear import LinearModel
 from tangram_opt.islands.parts import Groups, Part
@@ -96,11 +96,7 @@ class Anchors:
 
     def decode(self, values: Sequence[int]) -> Groups:
         """Read the islands."""
-        groups: dict[int, list[int]] = {}
-        for (u, k), index in self.x.items():
-            if values[index]:
-                groups.setdefault(k, []).append(u)
-        return tuple(tuple(group) for _, group in sorted(groups.items()))
+        return islands_by_name(self.x, values)
 
     def encode(self, groups: Groups) -> list[int]:
         """Write islands as a solution."""

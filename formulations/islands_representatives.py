@@ -71,11 +71,7 @@ class Representatives:
 
     def decode(self, values: Sequence[int]) -> Groups:
         """Read the islands."""
-        groups: dict[int, list[int]] = {}
-        for (u, r), index in self.x.items():
-            if values[index]:
-                groups.setdefault(r, []).append(u)
-        return tuple(tuple(group) for _, group in sorted(groups.items()))
+        return islands_by_name(self.x, values)
 
     def encode(self, groups: Groups) -> list[int]:
         """Write islands as a solution."""
@@ -84,6 +80,15 @@ class Representatives:
             for u in group:
                 values[self.x[u, min(group)]] = 1
         return values
+
+
+def islands_by_name(x: Mapping[tuple[int, int], int], values: Sequence[int]) -> Groups:
+    """Read the islands of a solution, by the variables that say of a block and a name that it is in the island."""
+    groups: dict[int, list[int]] = {}
+    for (u, name), index in x.items():
+        if values[index]:
+            groups.setdefault(name, []).append(u)
+    return tuple(tuple(group) for _, group in sorted(groups.items()))
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def set_partition(part: Part, target: Target, tick: Tick) -> SetPartition:
     SetPartition
         The model.
     """
-    islands = all_islands(part)
+    islands = all_islands(part, tick)
     assert islands is not None
     model = LinearModel(tight=True)
     lost = {island: lost_in(part, island) for island in islands}

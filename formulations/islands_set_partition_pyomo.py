@@ -41,7 +41,7 @@ def build(part: Part, target: Target, unit_flops_per_s: int, tick: Tick) -> Any:
     import pyomo.environ as pyo
 
     m = pyo.ConcreteModel("islands_set_partition")
-    sets = all_islands(part)
+    sets = all_islands(part, tick)
     assert sets is not None
     members = [tuple(bits(island)) for island in sets]
     lost = [lost_in(part, island) / unit_flops_per_s for island in sets]

@@ -17,7 +17,6 @@ LIMIT: Final = 40_000
 EFFORT: Final = 8_000_000
 """So many blocks are looked at, at most, to find them: seconds."""
 
-
 Tick = Callable[[], object]
 """Called again and again in work that takes long; what it raises ends that."""
 

@@ -72,10 +72,10 @@ class IslandsSolver(LinearLibrary):
         problem : IslandsProblem
             Cluster and tolerances.
         options : SolveOptions
-            All of them count. The formulation ``auto`` is the strongest that is exact, for each level of each part.
-            With `on_model`
-            the problem is not split, and ``auto`` are representatives: the hook gets an :class:`.OpenModel` of all
-            blocks for every level of the objective, so that constraints can be about any nodes.
+            All of them count. The formulation ``auto`` is chosen for each level of each part, see
+            :func:`.islands_choice.choose`. With `on_model` the problem is not split, and ``auto`` are representatives:
+            the hook gets an :class:`.OpenModel` of all blocks for every level of the objective, so that constraints
+            can be about any nodes.
 
         Returns
         -------

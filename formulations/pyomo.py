@@ -21,7 +21,8 @@ from formulations import (
     islands_set_partition_pyomo,
 )
 from formulations.composition_data import CompositionData
-from formulations.composition_solvers import CompositionSearch, CompositionSolver
+from formulations.composition_solvers import CompositionSolver
+from formulations.composition_sweep import CompositionSearch
 from formulations.islands_levels import LevelFound, Target
 from formulations.islands_search import IslandsSearch
 from formulations.islands_solvers import IslandsSolver

@@ -13,7 +13,7 @@ import typer
 from tangram_opt import documents
 from tangram_opt.backend import Problem
 from tangram_opt.cli.description import describe_levels
-from tangram_opt.cli.options import AsJson, Depths, Objective, Seed, TimeLimit, by_form
+from tangram_opt.cli.options import AsJson, Depths, Objective, Seed, TimeLimit, with_objective
 from tangram_opt.cli.output import print_json, say_written, stdout_console
 from tangram_opt.cli.progress import reporting
 from tangram_opt.crosscheck import (
@@ -73,14 +73,14 @@ def compare(
     """Compare solvers: run each in every formulation, check each answer, and see whether they fit together."""
     names = None if solvers is None else list(dict.fromkeys(solvers.split(",")))
     limit = DEFAULT_TIME_LIMIT_S if time_limit is None else time_limit
-    given = [by_form(_load(path), objective, depths) for path in instances or ()]
+    given = [with_objective(_load(path), objective, depths) for path in instances or ()]
     if not given and random is None:
         raise InputError("compare: nothing to compare, expected INSTANCE files or --random N")
     reports = []
     if given:
         reports.append(_crosscheck(given, names, limit, workers, seed, fresh=True))
     if random is not None:
-        problems = [by_form(problem, objective, depths) for problem in RANDOM[kind](random, seed)]
+        problems = [with_objective(problem, objective, depths) for problem in RANDOM[kind](random, seed)]
         reports.append(_crosscheck(problems, names, limit, workers, seed, fresh=False))
     report = Report(
         tuple(row for each in reports for row in each.rows),

@@ -6,16 +6,17 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from tangram_opt.backend import Problem
+from tangram_opt.data import composition
 from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.errors import InputError
 
-FormT = TypeVar("FormT", bound=Problem | PlanningProblem)
+ProblemT = TypeVar("ProblemT", bound=Problem | PlanningProblem)
 
 
 def _check_seconds(seconds: float | None) -> float | None:
@@ -57,7 +58,7 @@ TimeLimit = Annotated[
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Save the result in FILE.")]
 Solver = Annotated[str, typer.Option("--solver", metavar="NAME", help="One of those that `tangram-opt solvers` lists.")]
 Objective = Annotated[
-    Literal["closed", "period", "simulated"] | None,
+    composition.Objective | None,
     typer.Option(
         "--objective",
         help="The iteration time to minimise: by the closed form, by the period of the steady state, or simulated. "
@@ -66,7 +67,7 @@ Objective = Annotated[
     ),
 ]
 Depths = Annotated[
-    Literal["standard", "chosen"] | None,
+    composition.Depths | None,
     typer.Option(
         "--depths",
         help="Micro-batches in flight: those of 1F1B, or as many more as memory allows and pay.",
@@ -105,12 +106,10 @@ Workers = Annotated[
 ]
 
 
-def by_form(
-    problem: FormT,
-    objective: Literal["closed", "period", "simulated"] | None,
-    depths: Literal["standard", "chosen"] | None,
-) -> FormT:
-    """Let a problem minimise another form of the iteration time than it states.
+def with_objective(
+    problem: ProblemT, objective: composition.Objective | None, depths: composition.Depths | None
+) -> ProblemT:
+    """Let a problem minimise another iteration time, or have other depths, than it states; None leaves them.
 
     Raises
     ------

@@ -82,12 +82,12 @@ def make_plan(
             log=(str(error),),
         )
     # A plan that is not proven has no bound at its own time: options that were not asked for might beat it.
-    proven = plan.outcome == "optimal" or (plan.bound_ns is not None and plan.bound_ns < plan.iteration_ns)
+    bounded = plan.outcome == "optimal" or (plan.bound_ns is not None and plan.bound_ns < plan.iteration_ns)
     return Result(
         Outcome(plan.outcome),
-        _why_stopped(plan, time_limit_s, bounded=proven),
+        _why_stopped(plan, time_limit_s, bounded=bounded),
         plan.iteration_ns,
-        plan.bound_ns if proven else None,
+        plan.bound_ns if bounded else None,
         time.monotonic() - start,
         plan,
         solver=plan.search.solver,

@@ -21,8 +21,8 @@ from tangram_opt.cli.options import (
     Threads,
     TimeLimit,
     Workers,
-    by_form,
     parameter_values,
+    with_objective,
 )
 from tangram_opt.cli.output import check_writable
 from tangram_opt.cli.planning import make_plan
@@ -52,7 +52,7 @@ def solve(
     """Solve an instance; the file says which kind it is."""
     check_writable(output)
     problem = documents.load_instance(instance)
-    problem = by_form(problem, objective, depths)
+    problem = with_objective(problem, objective, depths)
     result: Result[Any]
     if isinstance(problem, PlanningProblem):
         if formulation != "auto" or parameters:

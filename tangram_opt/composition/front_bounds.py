@@ -120,6 +120,7 @@ class FrontBounds:
                 state = (rest[here], entry[here], first[here], stages[here])
                 front = self.least_ns[0][state]
                 possible = allowed[here] & free[here][:, None] & (front < IMPOSSIBLE)
+                # How often each bound counts what is behind a stage.
                 for bound, times in enumerate((1, 0, 1, 2)):
                     reached = front + total[here]
                     if bound:

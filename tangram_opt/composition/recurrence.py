@@ -19,26 +19,22 @@ from heapq import heapify, heappop, heappush
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tangram_opt.composition.answer import placed
 from tangram_opt.composition.evaluation import evaluate
 from tangram_opt.composition.exact import Best, BoxSearch, least_threshold
-from tangram_opt.composition.front_bounds import FrontBounds, Known
 from tangram_opt.composition.objective import check_passes
-from tangram_opt.composition.relaxation import ends
-from tangram_opt.composition.search import island_code
 from tangram_opt.composition.stage_columns import stage_columns
-from tangram_opt.composition.table import IMPOSSIBLE, Ints, OptionTable, option_table, undominated
+from tangram_opt.composition.suffixes import Growth, Suffixes
+from tangram_opt.composition.table import Ints, option_table
 from tangram_opt.data.composition import CompositionProblem
 from tangram_opt.errors import InputError
 
-_PAIRS: Final = 1 << 16
-"""Most (suffix, option) pairs that are looked at in one step."""
-
 _WIDTH: Final = 1 << 13
+"""Suffixes of equally many options that a first dive follows."""
+
 _ALIKE: Final = 8
-"""Suffixes of equally many options that a first dive follows, and how many of them with the same islands and atoms."""
+"""How many of them may have the same islands and the same first atom."""
 
 _EVENTS: Final = 1 << 24
 """Passes that are run between two questions whether to stop."""
@@ -53,27 +49,12 @@ _LONGEST_NS: Final = 1 << 62
 """Passes and transfers of accepted problems take less than this one after the other."""
 
 
-@dataclass(frozen=True)
-class _Suffixes(Known):
-    """Suffixes with equally many options, as columns.
-
-    `path` holds their options, front to back; `used` encodes all islands; `total` is what a micro-batch takes through
-    the suffix and back, `least` what all take at least; `bound` is on the iteration time of any completion.
-    """
-
-    path: Ints
-    used: Ints
-    total: Ints
-    least: Ints
-    bound: Ints
-
-
 @dataclass(frozen=True, order=True)
 class _Block:
     """Suffixes in the order of their bounds, the first of which is that of the block."""
 
     bound_ns: int
-    suffixes: _Suffixes = field(compare=False)
+    suffixes: Suffixes = field(compare=False)
 
 
 class RecurrenceSearch:
@@ -142,7 +123,7 @@ class RecurrenceSearch:
         """Make the empty suffix, behind the last atom."""
         none = np.zeros(1, dtype=np.int64)
         entry, path = none + self.table.round_trip_ns.shape[1] - 1, np.zeros((1, 0), dtype=np.int64)
-        root = _Suffixes(none, entry, none + self.table.atoms, none, path, none, none, none, none + bound_ns)
+        root = Suffixes(none, entry, none + self.table.atoms, none, path, none, none, none, none + bound_ns)
         return _Block(bound_ns, root)
 
     def start(self) -> None:
@@ -168,9 +149,9 @@ class RecurrenceSearch:
         if objective < self.best.objective_ns:
             self.best = Best(options, objective)
 
-    def look_ahead(self) -> _Growth | None:
+    def look_ahead(self) -> Growth | None:
         """Keep what can be part of something better than the best, and begin anew with it; None where time is up."""
-        grow = _Growth(self.table.keep(np.flatnonzero(self.own_ns < self.best.objective_ns)), self.stop)
+        grow = Growth(self.table.keep(np.flatnonzero(self.own_ns < self.best.objective_ns)), self.stop)
         if not grow.front.complete:
             return None
         nothing = self.root(0).suffixes
@@ -180,7 +161,7 @@ class RecurrenceSearch:
         self.waiting = 1
         return grow
 
-    def dive(self, grow: _Growth) -> None:
+    def dive(self, grow: Growth) -> None:
         """Follow the most promising suffixes only, to find better compositions early."""
         suffixes = self.root(0).suffixes
         while len(suffixes.atom):
@@ -191,10 +172,10 @@ class RecurrenceSearch:
                 if children is None:
                     return
                 grown.append(children)
-            suffixes = _Suffixes.joined(grown)
+            suffixes = Suffixes.joined(grown)
             suffixes = suffixes.keep(_promising(suffixes))
 
-    def settle(self, grow: _Growth) -> None:
+    def settle(self, grow: Growth) -> None:
         """Grow the most promising suffixes by one option."""
         crowded = self.waiting > _MOST_OPEN
         block = max(self.open, key=lambda each: each.suffixes.path.shape[1]) if crowded else self.open[0]
@@ -216,7 +197,7 @@ class RecurrenceSearch:
         self.waiting += len(children.atom) - len(taken.atom)
         self.report()
 
-    def completed(self, grow: _Growth, suffixes: _Suffixes) -> _Suffixes | None:
+    def completed(self, grow: Growth, suffixes: Suffixes) -> Suffixes | None:
         """Run those that are whole pipelines, and return the others; None where there was no time for that."""
         whole = suffixes.keep(np.flatnonzero((suffixes.atom == 0) & grow.meets_requirements(suffixes.used)))
         whole = whole.keep(np.argsort(whole.bound, kind="stable"))
@@ -233,7 +214,7 @@ class RecurrenceSearch:
         return suffixes.keep(np.flatnonzero((suffixes.atom > 0) & (suffixes.bound < self.best.objective_ns)))
 
 
-def _promising(suffixes: _Suffixes) -> Ints:
+def _promising(suffixes: Suffixes) -> Ints:
     """Choose suffixes of low bounds, with all kinds of first atoms: the bounds of short and of long ones differ."""
     order = np.lexsort((suffixes.bound, suffixes.atom, suffixes.used))
     used, atom = suffixes.used[order], suffixes.atom[order]
@@ -280,82 +261,3 @@ def _check_range(problem: CompositionProblem) -> None:
             f"problem {problem.name!r}: all passes one after the other could take {total} ns, the objective "
             f"'simulated' expects less than {_LONGEST_NS} ns (2^62)"
         )
-
-
-class _Growth:
-    """How suffixes grow by the options of a table, and what bounds them."""
-
-    def __init__(self, table: OptionTable, stop: Callable[[], bool]) -> None:
-        self.table = table = table.keep(undominated(table, stage_columns(table).respects()))
-        self.columns = stage_columns(table)
-        self.place_value = np.array(island_code(table.count.tolist()), dtype=np.int64)
-        by_end = ends(table)
-        self.front = FrontBounds(table, by_end, self.columns, stop)
-        # Options by the atom behind their slice, and by class among those of an atom.
-        classes = len(table.count)
-        group = np.repeat(np.arange(table.atoms + 1), np.diff(by_end.start)) * classes + table.island[by_end.row]
-        order = np.argsort(group, kind="stable")
-        self.row = by_end.row[order]
-        self.start = np.searchsorted(group[order], np.arange((table.atoms + 1) * classes)).reshape(-1, classes)
-        self.sizes = np.diff(self.start.ravel(), append=len(order)).reshape(-1, classes)
-
-    def cut(self, suffixes: _Suffixes) -> tuple[_Suffixes, _Suffixes]:
-        """Cut off the first suffixes, as many as are grown in one step."""
-        pairs = np.cumsum(self.sizes[suffixes.atom].sum(axis=1))
-        number = max(1, int(np.searchsorted(pairs, _PAIRS)))
-        return suffixes.keep(slice(number)), suffixes.keep(slice(number, None))
-
-    def prepend(self, suffixes: _Suffixes, cutoff_ns: int) -> _Suffixes:
-        """Put every option that fits in front of suffixes, as far as the bounds stay below a cutoff."""
-        table, n = self.table, self.table.micro_batches
-        free = suffixes.used[:, None] // self.place_value % (table.count + 1) < table.count
-        sizes = np.where(free, self.sizes[suffixes.atom], 0)
-        parent = np.repeat(np.arange(len(sizes)), sizes.sum(axis=1))
-        sizes = sizes.ravel()
-        within = np.arange(len(parent)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        row = self.row[np.repeat(self.start[suffixes.atom].ravel(), sizes) + within]
-        link = table.round_trip_ns[table.exit[row], suffixes.entry[parent]]
-        tolerated = np.minimum(suffixes.stages[parent], table.depth) <= table.limit[row]
-        fits = np.flatnonzero(tolerated & (link < IMPOSSIBLE))
-        parent, row, link = parent[fits], row[fits], link[fits]
-        island = table.island[row]
-        known = Known(
-            code=suffixes.code[parent] + self.front.place_value[island],
-            entry=table.entry[row],
-            atom=suffixes.atom[parent] - table.length[row],
-            stages=suffixes.stages[parent] + table.stages[row],
-        )
-        behind = suffixes.total[parent] + link
-        total = behind + table.sum_ns[row]
-        least = suffixes.least[parent] + link + table.sum_ns[row]
-        ahead = self.front.sums_ns(known)
-        bound = least + ahead
-        # From the cheapest bound to the dearest, each for what the ones before have left.
-        kept = np.flatnonzero(bound < cutoff_ns)
-        bound[kept] = np.maximum(bound[kept], self.front.iteration_ns(known.keep(kept), total[kept]))
-        kept = kept[bound[kept] < cutoff_ns]
-        if len(kept):
-            own = self.columns.least_ns(row[kept], suffixes.stages[parent[kept]], behind[kept], n)
-            least[kept] = np.maximum(least[kept], own)
-            bound[kept] = np.maximum(bound[kept], least[kept] + ahead[kept])
-            kept = kept[bound[kept] < cutoff_ns]
-        known = known.keep(kept)
-        path = np.hstack([row[kept][:, None], suffixes.path[parent[kept]]])
-        used = suffixes.used[parent[kept]] + self.place_value[island[kept]]
-        return _Suffixes(
-            known.code, known.entry, known.atom, known.stages, path, used, total[kept], least[kept], bound[kept]
-        )
-
-    def meets_requirements(self, used: Ints) -> NDArray[np.bool_]:
-        """Tell which codes contain an island of every required class."""
-        table = self.table
-        needed = np.flatnonzero(table.required)
-        counted = used[:, None] // self.place_value[needed] % (table.count[needed] + 1)
-        met: NDArray[np.bool_] = np.all(counted > 0, axis=1)
-        return met
-
-    def makespans(self, paths: Ints) -> Ints:
-        """Run pipelines event by event."""
-        table = self.table
-        links = table.round_trip_ns[table.exit[paths[:, :-1]], table.entry[paths[:, 1:]]] // 2
-        return self.columns.makespans(paths, links, table.micro_batches)

@@ -125,7 +125,7 @@ class StageColumns:
         return times
 
     def respects(self) -> tuple[Ints, ...]:
-        """List all in which options differ for the recurrence, as costs; those of unlike stages are not compared."""
+        """List, as costs, all that the recurrence sees of options; only those of equally many stages are compared."""
         counts = np.diff(self.start)
         option = np.repeat(np.arange(len(counts)), counts)
         number = np.arange(len(option)) - self.start[option]

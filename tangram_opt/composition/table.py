@@ -22,6 +22,7 @@ from tangram_opt.composition.objective import (
     whole_period_ns,
 )
 from tangram_opt.composition.placement import depth_limit, positions
+from tangram_opt.composition.ports import merge_ports
 from tangram_opt.data.composition import CompositionProblem, SignatureRun
 from tangram_opt.errors import InputError
 
@@ -197,8 +198,8 @@ def option_table(problem: CompositionProblem) -> OptionTable:
     option_, island_, slice_, entry, exit_, length, stages, limit_, sum_ns, bottleneck_ns, sync_ns, kind = columns
     front_ns, back_ns = _stretches(problem, option_.tolist() if by_period else [])
     count = np.array([min(island.count, problem.length) for island in problem.islands], dtype=np.int64)
-    entry, exit_, one_way = _merge_ports(problem, island_, entry, exit_, count)
-    round_trip = np.where(one_way >= IMPOSSIBLE, IMPOSSIBLE, 2 * one_way)
+    entry, exit_, one_way = merge_ports(problem, island_, entry, exit_, count)
+    round_trip = np.where(one_way < 0, IMPOSSIBLE, 2 * one_way)
     most = _most_stages(island_, stages, count, problem.length)
     ending = limit_[limit_ < most]
     chosen = by_period and problem.depths == "chosen"
@@ -320,36 +321,3 @@ def _most_stages(island: Ints, stages: Ints, count: Ints, atoms: int) -> int:
     most = np.zeros(len(count), dtype=np.int64)
     np.maximum.at(most, island, stages)
     return min(int((most * np.minimum(count, atoms)).sum()), atoms)
-
-
-def _merge_ports(
-    problem: CompositionProblem, island: Ints, entry: Ints, exit_: Ints, count: Ints
-) -> tuple[Ints, Ints, Ints]:
-    """Make one port of those that no composition can tell apart; pairs that cannot meet cost IMPOSSIBLE."""
-    ports, classes = len(problem.ports), len(count)
-    leaves = np.zeros((ports, classes), dtype=np.int64)
-    arrives = np.zeros((classes, ports), dtype=np.int64)
-    leaves[exit_, island] = 1
-    arrives[island, entry] = 1
-    # An option of a class with a single island never meets another one of that class.
-    meet = leaves @ (1 - np.diag((count == 1).astype(np.int64))) @ arrives > 0
-    one_way = np.array(problem.transfer_ns, dtype=np.int64).reshape(ports, ports)
-    one_way, exits = _merge_rows(np.where(meet, one_way, -1))
-    one_way, entries = _merge_rows(one_way.T)
-    return entries[entry], exits[exit_], np.where(one_way.T < 0, IMPOSSIBLE, one_way.T)
-
-
-def _merge_rows(matrix: Ints) -> tuple[Ints, Ints]:
-    """Merge rows that agree wherever both have an entry (not -1); return the merged rows and the row of each."""
-    merged: list[Ints] = []
-    place = np.zeros(len(matrix), dtype=np.int64)
-    for i, row in enumerate(matrix):
-        for j, other in enumerate(merged):
-            if ((row == other) | (row < 0) | (other < 0)).all():
-                merged[j] = np.maximum(row, other)
-                place[i] = j
-                break
-        else:
-            place[i] = len(merged)
-            merged.append(row)
-    return np.array(merged, dtype=np.int64).reshape(len(merged), matrix.shape[1]), place

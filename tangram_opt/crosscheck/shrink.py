@@ -173,7 +173,7 @@ def _fewer_ports(problem: CompositionProblem) -> Iterator[CompositionProblem]:
         )
 
 
-def _plainer_form(problem: CompositionProblem) -> Iterator[CompositionProblem]:
+def _plainer_objective(problem: CompositionProblem) -> Iterator[CompositionProblem]:
     if problem.depths != "standard":
         yield replace(problem, depths="standard")
     elif problem.objective != "closed":
@@ -244,7 +244,7 @@ _SIZES: Final = ("static_bytes", "in_flight_bytes")
 
 _ISLANDS_STEPS: Final[tuple[Step, ...]] = (_fewer_nodes, _plainer_tolerances)
 _COMPOSITION_STEPS: Final[tuple[Step, ...]] = (
-    _plainer_form,
+    _plainer_objective,
     _fewer_options,
     _fewer_classes,
     _fewer_required,

@@ -31,6 +31,7 @@ MOST_BLOCKS: Final = 2_000
 """All pairs of so many, with the sets that the network asks for around them, take about a gigabyte."""
 MOST_NODES: Final = 8_000
 """Nodes at most that are written down with all links, before twins are found among them."""
+
 Groups = tuple[tuple[int, ...], ...]
 """Islands of a part, by the indices of its blocks."""
 
@@ -163,10 +164,8 @@ def open_part(blocks: Sequence[Block], bandwidths: IntArray, limit: Fraction, li
     -------
     Part
         With the pairs that may be together, and their smallest sets. It need not be connected.
-
     """
-    together = alike([block.box for block in blocks], limits) & (bandwidths > 0) & (bandwidths.T > 0)
-    return _part(blocks, bandwidths, limit, together)
+    return _part(blocks, bandwidths, limit, _alike_and_linked(blocks, bandwidths, limits))
 
 
 def open_parts(
@@ -194,7 +193,7 @@ def open_parts(
     if len(blocks) <= most:
         yield from components(open_part(blocks, bandwidths, limit, limits))
         return
-    together = alike([block.box for block in blocks], limits) & (bandwidths > 0) & (bandwidths.T > 0)
+    together = _alike_and_linked(blocks, bandwidths, limits)
     together = without_faster_strangers(bandwidths, reach(bandwidths, limit), together)
     count, labels = connected_components(together, directed=False)
     for label in range(count):
@@ -244,6 +243,12 @@ def merged_blocks(problem: IslandsProblem, links: Links) -> tuple[list[Block], I
     nodes = problem.cluster.nodes
     bandwidths = np.array([links.row(node) for node in range(len(nodes))])
     return merge_twins([single(index, node) for index, node in enumerate(nodes)], bandwidths)
+
+
+def _alike_and_linked(blocks: Sequence[Block], bandwidths: IntArray, limits: Limits) -> BoolArray:
+    """Pairs that may be in one island as far as the two alone are concerned."""
+    together: BoolArray = alike([block.box for block in blocks], limits) & (bandwidths > 0) & (bandwidths.T > 0)
+    return together
 
 
 def _part(blocks: Sequence[Block], bandwidths: IntArray, limit: Fraction, together: BoolArray) -> Part:

@@ -131,8 +131,8 @@ def _memory(problem: PlanningProblem, plan: Plan) -> Iterator[str]:
         in_flight = min(plan.micro_batches, len(plan.stages) - number)
         most = plan.micro_batches if plan.depths == "chosen" else in_flight
         if not in_flight <= stage.in_flight <= most:
-            expected = f"{in_flight}" if most == in_flight else f"{in_flight} to {most}"
-            yield f"stages[{number}].in_flight: {stage.in_flight}, expected {expected} at this place under 1F1B"
+            expected = f"the {in_flight} of 1F1B" if plan.depths == "standard" else f"{in_flight} to {most}"
+            yield f"stages[{number}].in_flight: {stage.in_flight}, expected {expected} at this place"
         gpus = [nodes[part.node].gpu for part in stage.gpus if part.node in nodes]
         limit = min((problem.recipe.usable_bytes(gpu) for gpu in gpus), default=0)
         if stage.memory_limit_bytes > limit:

@@ -6,7 +6,8 @@ from tangram_opt.data.plan import Plan
 from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.parallelizers import Parallelizer, UniformParallelizer
 from tangram_opt.planner.report import plan_report
-from tangram_opt.planner.search import OnProgress, cost_of_using, search
+from tangram_opt.planner.search import OnProgress, search
+from tangram_opt.planner.unused import cost_of_using
 
 
 def plan_problem(

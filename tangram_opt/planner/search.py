@@ -34,9 +34,6 @@ from tangram_opt.planner.no_plan import why_not
 from tangram_opt.result import Outcome, Result, StopReason
 from tangram_opt.solvers import solve
 
-MOST_TOLD_APART: Final = 6
-"""Islands of a class that are told apart, each a class of its own: their subsets are many."""
-
 MOST_SIMULATED: Final = 6
 """Islands up to which the simulated time is minimised unless another objective is asked for: it takes seconds."""
 
@@ -45,9 +42,6 @@ MOST_SUFFIXES: Final = 2**18
 
 SIMULATED_LIMIT_S: Final = 60.0
 """For each composition problem whose objective was not asked for; what is not proven by then has a gap."""
-
-SIMULATED_COST_LIMIT_S: Final = 10.0
-"""For what an island costs by the simulated time: far from the optimum bounds are weak, and "at most" is an answer."""
 
 OnProgress = Callable[[QueryProgress | Progress], None]
 
@@ -274,49 +268,6 @@ class _Composer:
         self.elapsed_s += time.perf_counter() - started
         if trial.result.stop_reason is StopReason.INTERRUPTED:
             raise KeyboardInterrupt
-
-
-def cost_of_using(found: Search, island: str, *, solver: str, time_limit_s: float | None) -> Result[Composition] | None:
-    """Solve the best trial's problem again with one more island of a class that must be used.
-
-    Parameters
-    ----------
-    found : Search
-        A finished search.
-    island : str
-        Name of an island class of which the best composition leaves at least one out.
-    solver, time_limit_s
-        As for the search.
-
-    Returns
-    -------
-    Result or None
-        Of the problem in which at least one more island of the class serves a slice; None where so many are in use
-        that telling them apart is too much.
-    """
-    problem = found.composition_problem
-    composition = found.best.result.solution
-    assert composition is not None
-    used = sum(problem.options[pick.option].island == island for pick in composition.picks)
-    if used > MOST_TOLD_APART:
-        return None
-    # Each island in use becomes a class of its own, and all of these and the rest of the class are required.
-    own = tuple(f"{island} (in use {number})" for number in range(1, used + 1))
-    classes = []
-    for each in problem.islands:
-        if each.name == island:
-            classes += [replace(each, name=name, count=1) for name in own]
-            each = replace(each, count=each.count - used)
-        classes.append(each)
-    copies = tuple(
-        replace(option, island=name) for name in own for option in problem.options if option.island == island
-    )
-    forced = replace(
-        problem, islands=tuple(classes), options=problem.options + copies, required=(*problem.required, *own, island)
-    )
-    if forced.objective == "simulated":
-        time_limit_s = min(time_limit_s or math.inf, SIMULATED_COST_LIMIT_S)
-    return solve(forced, solver, time_limit=time_limit_s)
 
 
 def best_affordable(problem: PlanningProblem, groups: Sequence[IslandGroup], solver: str) -> Objective:

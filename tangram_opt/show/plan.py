@@ -56,7 +56,7 @@ def _headline(plan: Plan) -> list[tuple[str, str]]:
             f"{count(plan.micro_batches)} micro-batches of {count(plan.micro_batch)}; recipe {plan.recipe}",
         ),
         ("iteration time", f"{duration(plan.iteration_ns)} {by_objective(plan.objective)}, {_proof(plan)}"),
-        *_other_forms(plan),
+        *_by_other_objectives(plan),
         *_depths(plan),
         ("throughput", f"{count(plan.tokens_per_s)} tokens/s"),
         ("utilisation", f"{percent(plan.model_flops_utilisation)} of the peak FLOPs of the GPUs in use"),
@@ -73,7 +73,7 @@ def _depths(plan: Plan) -> list[tuple[str, str]]:
     return [("in flight", f"up to {count(extra)} micro-batches more than 1F1B keeps" if extra else "as in 1F1B")]
 
 
-def _other_forms(plan: Plan) -> list[tuple[str, str]]:
+def _by_other_objectives(plan: Plan) -> list[tuple[str, str]]:
     """The time of the same pipeline by the other objectives."""
     return [
         (

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tangram_opt.backend import SolveOptions
-from tangram_opt.composition import check, evaluate, front_bounds, recurrence
+from tangram_opt.composition import check, evaluate, front_bounds, recurrence, suffixes
 from tangram_opt.composition.dp import DynamicProgram
 from tangram_opt.composition.exact import Best
 from tangram_opt.composition.note_dp import NoteDynamicProgram
@@ -132,7 +132,7 @@ def test_it_does_so_where_the_bounds_count_few_islands_and_stages(problem):
 @given(rich())
 def test_it_does_so_in_small_steps(problem):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recurrence, "_PAIRS", 3)
+        patch.setattr(suffixes, "_PAIRS", 3)
         patch.setattr(recurrence, "_EVENTS", 1)
         patch.setattr(recurrence, "_MOST_OPEN", 4)
         assert enumerated(problem) == brute_force(problem)

@@ -55,3 +55,12 @@ def test_the_least_sums_of_a_small_problem_by_hand():
     assert {p.option for p in completable(data, None).placements} == {0, 1, 2}
     assert {p.option for p in completable(data, 22).placements} == set()
     assert {p.option for p in completable(data, 23).placements} == {0, 1, 2}
+
+
+def test_nothing_is_left_out_where_sums_are_too_long_to_be_compared():
+    options = (option("a", (SignatureRun("layer", 1),), 2**59), option("a", (SignatureRun("layer", 2),), 2**60))
+    problem = CompositionProblem(
+        "long", 2, (SignatureRun("layer", 4),), (IslandClass("a", 2, 10),), options, ("a",), ((1,),)
+    )
+    data = composition_data(problem)
+    assert completable(data, None) == data

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from formulations.composition_arc_flow_milp import arc_flow
 from formulations.composition_circuit import circuit
 from formulations.composition_circuit import not_exact as circuit_not_exact
-from formulations.composition_data import composition_data, merged_runs
+from formulations.composition_data import composition_data
 from formulations.composition_deadline import deadline
 from formulations.composition_deadline import not_exact as deadline_not_exact
+from formulations.composition_placements import merged_runs
 from tangram_opt.composition import check, evaluate, positions
 from tangram_opt.composition.answer import placed
 from tangram_opt.data.composition import SignatureRun

@@ -24,7 +24,7 @@ from tangram_opt.islands import links
 from tangram_opt.parallelizers import Answer, ModelSlice, UniformParallelizer
 from tangram_opt.planner import Search, check, plan_problem, search
 from tangram_opt.planner.report import plan_report
-from tangram_opt.planner.search import cost_of_using
+from tangram_opt.planner.unused import cost_of_using
 
 INSTANCES = Path(__file__).parents[2] / "instances" / "planning"
 

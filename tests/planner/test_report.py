@@ -20,7 +20,7 @@ from tangram_opt.data.workload import Workload
 from tangram_opt.parallelizers import Answer, ModelSlice, UniformParallelizer
 from tangram_opt.planner import Search, plan_problem, search
 from tangram_opt.planner.report import plan_report
-from tangram_opt.planner.search import cost_of_using
+from tangram_opt.planner.unused import cost_of_using
 from tangram_opt.result import Outcome, Result, StopReason
 
 # One micro-batch and slow links: a single fast island is best.
@@ -162,7 +162,7 @@ def test_telling_islands_apart_makes_no_new_ones(monkeypatch: pytest.MonkeyPatch
     found = search_of(ONE_SUFFICES)
     solved: list[CompositionProblem] = []
     monkeypatch.setattr(
-        import_module("tangram_opt.planner.search"), "solve", lambda forced, *_, **__: solved.append(forced)
+        import_module("tangram_opt.planner.unused"), "solve", lambda forced, *_, **__: solved.append(forced)
     )
     cost_of_using(found, "Fast x2", solver="auto", time_limit_s=None)
     (forced,) = solved
