@@ -189,7 +189,7 @@ def _add_period(
         depths = DepthRows(model, data, starts, behind)
         for (b, e), uses in between.items():
             if e < data.problem.length:
-                depths.add_in(f"{b}", f"{e}", [index for _, index in uses], times[e])
+                depths.add_in(f"{b}_{e}", f"{b}", f"{e}", [index for _, index in uses], times[e])
         return
     rows = PeriodRows(model, data, starts)
     margin = max((-tail for _, tail, _ in rows.excess.values()), default=0)

@@ -261,7 +261,8 @@ def _add_depths(
     rows = DepthRows(model, data, uses, behind)
     for (v, w), index in a.items():
         if DEPOT not in (v, w):
-            rows.add_in(f"at_{v[0]}", f"at_{w[0]}", [index], {index: _round_trip_ns(data, v, w)})
+            link = {index: _round_trip_ns(data, v, w)}
+            rows.add_in(_name("at", v, w), f"at_{v[0]}", f"at_{w[0]}", [index], link)
 
 
 def _variables(x: Mapping[tuple[int, str], int]) -> dict[str, list[int]]:

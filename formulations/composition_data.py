@@ -69,6 +69,8 @@ class CompositionData:
         Whether the slowest part of the objective is the period, and not just the slowest stage.
     period_ns : int or None
         The period that has to be kept, where one is given.
+    constrained : bool
+        Whether users may add constraints to the models.
     """
 
     problem: CompositionProblem
@@ -81,6 +83,7 @@ class CompositionData:
     most_stages: int
     by_period: bool = False
     period_ns: int | None = None
+    constrained: bool = False
 
     @property
     def micro_batches(self) -> int:
@@ -167,16 +170,19 @@ class CompositionData:
         return potential(self.problem.options[p.option], self.kept_period_ns)
 
     def within(self, slowest_ns: int) -> CompositionData:
-        """Keep what can matter where the slowest part is within a limit, and costs nothing."""
+        """Keep what can matter where the slowest part is within a limit, and costs nothing.
+
+        Where users may add constraints, what is beaten within this limit alone stays.
+        """
         kept = [p for p in self.placements if p.bottleneck_ns <= slowest_ns]
         if not self.by_period:
-            return _reduced(self, kept, _respects_but_slowest)
+            return _reduced(self, kept, _respects if self.constrained else _respects_but_slowest)
         limited = replace(self, period_ns=slowest_ns)
-        respects = limited.respects_of_stages if self.chooses_depths else limited.potential
+        respects = limited.respects_of_stages if self.chooses_depths or self.constrained else limited.potential
         return _reduced(limited, kept, lambda p: (*_respects_but_slowest(p), *respects(p)))
 
     def respects_of_stages(self, p: Placement) -> tuple[int, ...]:
-        """What should be small where depths are chosen: stage by stage, and only in options of equally many stages."""
+        """What should be small whatever the period and depths: stage by stage, in options of equally many stages."""
         stages = [
             (stage.time_ns, stage.behind_ns, -UNLIMITED if stage.cap is None else -stage.cap)
             for stage in self.stage_limits(p)

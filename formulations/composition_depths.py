@@ -69,11 +69,13 @@ class DepthRows:
         self.inside = {v: self._add_maximum(f"in_{v}") for v in starts}
         self.head = {v: self._add_stages(v, uses, behind[v], data) for v, uses in starts.items()}
 
-    def add_in(self, v: str, w: str, follows: Sequence[int], links: Mapping[int, int]) -> None:
-        """Add the row in_v_w.
+    def add_in(self, name: str, v: str, w: str, follows: Sequence[int], links: Mapping[int, int]) -> None:
+        """Add a row in_v_w.
 
         Parameters
         ----------
+        name : str
+            Of the row, after "in": there may be several boundaries between v and w.
         v, w : str
             Where the longer and the shorter suffix start.
         follows : sequence of int
@@ -85,7 +87,7 @@ class DepthRows:
         terms = {self.inside[v]: 1, self.head[w]: -1} | {link: -time for link, time in links.items()}
         for index in follows:
             terms[index] = terms.get(index, 0) - margin
-        self.model.add_row(f"in_{v}_{w}", terms, lower=-margin)
+        self.model.add_row(f"in_{name}", terms, lower=-margin)
 
     def _add_maximum(self, name: str) -> int:
         return self.model.add_maximum(name, -self.period, self.period * self.most_extra, 0)

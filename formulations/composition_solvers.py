@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from formulations import composition_arc_flow_milp as arc_flow
@@ -70,7 +71,7 @@ class CompositionSolver(LinearLibrary):
             The formulation is unknown or not exact for the problem, a parameter is wrong, or numbers are too large.
         """
         search: CompositionSearch = Search(problem, options, lambda composition: _worth(problem, composition))
-        data = composition_data(problem)
+        data = replace(composition_data(problem), constrained=options.on_model is not None)
         formulation = choose(data, self.formulation_names, options.formulation)
         log = [f"{formulation.name}: {formulation.suits}"]
         hint = options.hint if isinstance(options.hint, Composition) and not check(problem, options.hint) else None

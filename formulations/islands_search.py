@@ -72,10 +72,9 @@ class IslandsSearch(Search[IslandsProblem, Partition]):
 
     @property
     def why_unproved(self) -> StopReason:
-        """Why it stopped, where nothing is proven: crowds and numbers beyond a library are not searched at all."""
-        if not self.stopped() and (self.crowds or self.options.time_limit_s is None):
-            return StopReason.HEURISTIC
-        return super().why_unproved
+        """Why it stopped, where nothing is proven: crowds are not searched at all."""
+        reason = super().why_unproved
+        return StopReason.HEURISTIC if self.crowds and reason is StopReason.PRECISION else reason
 
     @property
     def infeasible(self) -> bool:

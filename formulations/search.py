@@ -14,6 +14,9 @@ from tangram_opt.result import StopReason
 ProblemT = TypeVar("ProblemT", bound=Problem)
 SolutionT = TypeVar("SolutionT")
 
+NEARLY_OVER: Final = 0.1
+"""Share of a time limit that may be left where it is what ended a search."""
+
 GRACE_S: Final = 2.0
 """How long a solver may take to stop by itself after its time is up or it was told to."""
 
@@ -94,9 +97,14 @@ class Search(Generic[ProblemT, SolutionT]):
 
     @property
     def why_unproved(self) -> StopReason:
-        """Why it stopped, where nothing is proven: without a time limit only an interruption stops it."""
-        interrupted = self.interrupted or self.options.time_limit_s is None
-        return StopReason.INTERRUPTED if interrupted else StopReason.TIME_LIMIT
+        """Why it stopped, where nothing is proven."""
+        if self.interrupted:
+            return StopReason.INTERRUPTED
+        # A library may give up a little before the time that it was given is over.
+        limit_s, left_s = self.options.time_limit_s, self.left_s
+        if limit_s is not None and left_s is not None and left_s <= NEARLY_OVER * limit_s:
+            return StopReason.TIME_LIMIT
+        return StopReason.PRECISION
 
     def offer(self, solution: SolutionT) -> int:
         """Take note of a solution; return its objective by solver-free evaluation."""

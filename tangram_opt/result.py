@@ -29,6 +29,8 @@ class StopReason(StrEnum):
     """Nothing is left to search."""
     HEURISTIC = "heuristic"
     """The method ran to its end, and it is one that proves nothing."""
+    PRECISION = "precision"
+    """What is left lies within the tolerances of the solver's floating point."""
     TIME_LIMIT = "time limit"
     INTERRUPTED = "interrupted"
 

@@ -178,4 +178,6 @@ class _Boxes:
 
 def _crowd(blocks: Sequence[Block], islands: Sequence[Block], fewest: int, fastest: int) -> Crowd:
     lost = sum(block.flops_per_s - block.gpus * block.low[0] for block in blocks)
-    return Crowd(tuple(islands), fewest, lost, min(fastest, *(block.slowest_link for block in blocks)))
+    links = [block.slowest_link for block in blocks]
+    # Where blocks are joined, so they are in a partition into the fewest islands, over a link between blocks.
+    return Crowd(tuple(islands), fewest, lost, min(links if len(islands) == len(blocks) else [*links, fastest]))

@@ -232,6 +232,7 @@ def test_islands_get_names_where_a_cover_would_have_very_many_sets():
 @each_solver
 def test_time_that_is_up_while_a_model_is_written_leaves_the_start_and_its_bound(solver, monkeypatch):
     def up(search):
+        search.start -= 60
         raise OutOfTimeError
 
     monkeypatch.setattr(Search, "tick", up)

@@ -13,6 +13,7 @@ from formulations.pyomo import PyomoSolver
 from tangram_opt.backend import SolveOptions
 from tangram_opt.composition import evaluate
 from tangram_opt.composition.dp import DynamicProgram
+from tangram_opt.data.composition import CompositionProblem, IslandClass, Option, SignatureRun, Stage
 from tangram_opt.documents import load_composition_problem
 from tangram_opt.errors import InputError
 from tangram_opt.result import Outcome, StopReason
@@ -168,3 +169,44 @@ def test_side_constraints_can_be_added_to_pyomo_models():
     solver = PyomoSolver("highs")
     assert solver.solve(TINY, SolveOptions(formulation="deadline")).objective == 102
     assert solver.solve(TINY, SolveOptions(formulation="deadline", on_model=forbid_small_island)).objective == 160
+
+
+def whole_model(*times_ns: int) -> Option:
+    """An option that holds three atoms in stages of one atom each."""
+    return Option("i", (SignatureRun("a", 3),), tuple(Stage(1, 0, t, 0, 0) for t in times_ns), (0, 0), None, "p", "p")
+
+
+@pytest.mark.parametrize(
+    ("objective", "depths"), [("closed", "standard"), ("period", "standard"), ("period", "chosen")]
+)
+@pytest.mark.parametrize("solver", [CpSat(), HighsSolver()], ids=lambda solver: solver.name)
+def test_an_option_that_loses_only_below_a_limit_is_there_for_who_forbids_the_other(solver, objective, depths):
+    if (objective, depths) == ("closed", "chosen"):
+        pytest.skip("depths are chosen for the period")
+    # The first one takes less time in all; only its slowest stage is slower.
+    options = (whole_model(10, 1005, 10), whole_model(1000, 1000, 1000))
+    problem = CompositionProblem(
+        "x", 2, (SignatureRun("a", 3),), (IslandClass("i", 1, 10),), options, ("p",), ((1,),), (), objective, depths
+    )
+
+    def forbid_first(opened):
+        add = opened.model.add if solver.name == "cpsat" else opened.model.addConstr
+        for name, variable in opened.variables.items():
+            if name.startswith("x_0_"):
+                add(variable == 0)
+
+    for formulation in {*solver.formulations(problem)} - {"arc-flow"}:
+        assert solver.solve(problem, SolveOptions(formulation=formulation)).objective == 1005 + 1025
+        assert solver.solve(problem, SolveOptions(formulation=formulation, on_model=forbid_first)).objective == 4000
+
+
+def test_what_lies_within_the_tolerances_of_a_library_is_left_open_and_called_so():
+    stage = Stage(1, 3 * 10**11, 10**11 + 1, 0, 0)
+    option = Option("i", (SignatureRun("a", 1),), (stage,), (), None, "p", "p")
+    problem = CompositionProblem(
+        "long", 4, (SignatureRun("a", 1),), (IslandClass("i", 1, 10),), (option,), ("p",), ((0,),)
+    )
+    result = HighsSolver().solve(problem, SolveOptions())
+    assert result.bound < result.objective == 4 * (4 * 10**11 + 1)
+    assert (result.outcome, result.stop_reason) == (Outcome.FEASIBLE, StopReason.PRECISION)
+    assert CpSat().solve(problem, SolveOptions()).outcome is Outcome.OPTIMAL

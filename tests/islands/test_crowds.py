@@ -11,7 +11,7 @@ from islands_strategies import hard_problems, problems
 from formulations.highs import HighsSolver
 from tangram_opt.backend import SolveOptions
 from tangram_opt.data.cluster import Cluster, Gpu, MatrixNetwork, Node, TierNetwork
-from tangram_opt.data.island import IslandsProblem
+from tangram_opt.data.island import IslandsProblem, Tolerances
 from tangram_opt.islands import agglomerate, agglomerative, check, evaluate, similarity_components, splitting
 
 
@@ -96,3 +96,17 @@ def test_an_interruption_while_the_problem_is_split_leaves_nodes_one_by_one(monk
     monkeypatch.setattr("formulations.islands_search.split", interrupted)
     result = HighsSolver().solve(boxes(5), SolveOptions())
     assert (result.stop_reason, result.objective, result.bound) == ("interrupted", 5, None)
+
+
+@pytest.mark.usefixtures("nothing_is_searched")
+def test_the_slowest_link_of_a_crowd_of_which_no_blocks_can_be_together_is_inside_one():
+    # The second and the third node have the faster link; the first one is like the second, but not like the third.
+    speeds = ((12, 8), (11, 10), (10, 12))
+    gpus = [Gpu("G", compute, compute, memory, 1, 1) for compute, memory in speeds]
+    nodes = tuple(Node(f"n{i}", gpu, 1, ((0,),)) for i, gpu in enumerate(gpus))
+    network = TierNetwork((1, 6), (("z",), ("x",), ("x",)))
+    problem = IslandsProblem("p", Cluster("c", nodes, network), Tolerances(0.2, 0.25, network=0.2))
+    result = HighsSolver().solve(problem, SolveOptions())
+    assert (result.objective, result.bound) == (2, 2)
+    assert [level.value for level in result.levels] == [1, 6]
+    assert result.levels[1].bound in (None, 6)
