@@ -46,9 +46,12 @@ def captured_model(backend: Backend, problem: Problem, formulation: str) -> Any:
         The formulation is not one model, or the problem is infeasible before there is a model.
     """
     if formulation == "auto" and isinstance(problem, CompositionProblem):
-        formulation = next(name for name in backend.formulations(problem) if name != SEVERAL_MODELS)
+        formulation = next((name for name in backend.formulations(problem) if name != SEVERAL_MODELS), SEVERAL_MODELS)
     if formulation == SEVERAL_MODELS:
-        raise InputError(f"formulation {formulation!r} is a sequence of models, expected one that is a single model")
+        raise InputError(
+            f"{problem.name}: formulation {formulation!r} is a sequence of models, expected a single model; "
+            "the closed form has some"
+        )
 
     def take(model: Any) -> None:
         raise _CapturedError(model)

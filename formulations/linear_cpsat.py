@@ -214,8 +214,7 @@ def _lean_on_relaxation(parameters: Any) -> None:
 
 def _set_parameters(parameters: Any, search: Search[Any, Any]) -> None:
     options = search.options
-    parameters.num_workers = options.threads
-    parameters.random_seed = options.seed
+    set_parameters(parameters, {"num_workers": options.threads, "random_seed": options.seed})
     parameters.cp_model_probing_level = 0  # it takes longer than what is left of these models is worth
     parameters.catch_sigint_signal = False  # Ctrl-C stops the search, see Search.run
     if search.left_s is not None:
@@ -229,4 +228,5 @@ def set_parameters(parameters: Any, given: Mapping[str, Any]) -> None:
         try:
             setattr(parameters, name, value)
         except (AttributeError, TypeError, ValueError) as error:
-            raise InputError(f"parameter {name} = {value!r}: CP-SAT does not take it ({error})") from None
+            wrong = "has no such parameter" if isinstance(error, AttributeError) else "does not take the value"
+            raise InputError(f"parameter {name} = {value!r}: CP-SAT {wrong}") from None

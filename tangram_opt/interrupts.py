@@ -1,10 +1,33 @@
-"""Keeping Ctrl-C from processes that are being started."""
+"""What becomes of a process and of those that it started when somebody wants it to end."""
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
+
+PARENT_LOOKED_FOR_S: Final = 1.0
+"""How often a worker looks whether its parent is still there."""
+
+
+def end_with(parent: int) -> None:
+    """End this process soon after its parent: it may be killed without a chance to say so."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_LOOKED_FOR_S)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def terminate_like_interrupt() -> None:
+    """Let a request to terminate be answered as Ctrl-C is: with what is known by then."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @contextmanager

@@ -87,8 +87,8 @@ def get(name: str) -> Backend:
     entries = _entries()
     entry = next((entry for entry in entries if entry.name == name), None)
     if entry is None:
-        family, colon, _ = name.partition(":")
-        entry = next((entry for entry in entries if colon and entry.name.startswith(family + colon)), None)
+        family, colon, member = name.partition(":")
+        entry = next((entry for entry in entries if colon and member and entry.name.startswith(family + colon)), None)
     if entry is None:
         raise InputError(_unknown("solver", name, sorted({entry.name for entry in entries})))
     backend = _load(entry, name)

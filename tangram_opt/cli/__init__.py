@@ -22,6 +22,9 @@ def main() -> None:
         # commands. Their import takes long enough to be interrupted.
         from tangram_opt.cli.app import run
         from tangram_opt.cli.output import answer_to
+        from tangram_opt.interrupts import terminate_like_interrupt
+
+        terminate_like_interrupt()
     except KeyboardInterrupt:
         sys.stderr.write("error: interrupted\n")
         sys.exit(130)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import copyfile
+from tempfile import TemporaryDirectory
 from typing import Annotated, Literal
 
 import typer
@@ -28,11 +30,18 @@ def export(
     ] = "auto",
 ) -> None:
     """Export the model of an instance; its objective is that of the instance, in ns for compositions."""
-    check_writable(output)
+    check_writable(output, read=[instance])
     problem = documents.load_instance(instance)
     if isinstance(problem, PlanningProblem):
         raise InputError(f"{instance}: a planning problem, expected an islands problem or a composition problem")
-    _exporter(problem, to, instance).export(problem, formulation, to, output)
+    # Libraries do not say when they cannot write all of a file: they write another one, and this one is copied.
+    with TemporaryDirectory() as folder:
+        whole = Path(folder) / output.name
+        _exporter(problem, to, instance).export(problem, formulation, to, whole)
+        try:
+            copyfile(whole, output)
+        except OSError as error:
+            raise InputError(f"{output}: {error.strerror}") from error
     say_written(output)
 
 

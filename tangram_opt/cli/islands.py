@@ -74,8 +74,7 @@ def islands(
     """Find the islands of a cluster: nodes that are alike and close to each other."""
     if explain is not None and (output is not None or picture is not None):
         raise InputError("--explain: says why two nodes can or cannot be together, expected no -o and no --picture")
-    for path in (output, picture):
-        check_writable(path)
+    check_writable(output, picture, read=[cluster])
     if picture is not None:
         check_picture(picture)
     given = {

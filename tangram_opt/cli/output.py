@@ -66,22 +66,35 @@ def as_document(value: Any) -> Any:
     return json.loads(documents.dumps(value))
 
 
-def check_writable(path: Path | None) -> None:
-    """Refuse an output file that cannot be written, before any work is done for it.
+def check_writable(*paths: Path | None, read: Sequence[Path] = ()) -> None:
+    """Refuse output files that cannot be written, before any work is done for them.
+
+    Parameters
+    ----------
+    *paths : Path or None
+        Where outputs go; None where one is not wanted.
+    read : sequence of Path
+        The input files, which stay as they are.
 
     Raises
     ------
     InputError
-        When its folder is missing or the file cannot be written.
+        When a folder is missing, a file cannot be written, is an input, or is given for two outputs.
     """
-    if path is None:
-        return
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder, expected a file to write")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: the folder {path.parent} does not exist, expected one to write the file in")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise InputError(f"{path}: no permission to write the file")
+    taken = {path.resolve(): "is read" for path in read}
+    for path in paths:
+        if path is None:
+            continue
+        if path.is_dir():
+            raise InputError(f"{path}: is a folder, expected a file to write")
+        if not path.parent.is_dir():
+            raise InputError(f"{path}: the folder {path.parent} does not exist, expected one to write the file in")
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise InputError(f"{path}: no permission to write the file")
+        # A device takes any number of outputs.
+        if path.resolve() in taken and (path.is_file() or not path.exists()):
+            raise InputError(f"{path}: {taken[path.resolve()]}, expected another file to write")
+        taken[path.resolve()] = "is written already"
 
 
 def save(value: Any, path: Path) -> None:

@@ -56,7 +56,7 @@ def plan(
     output: Output = None,
 ) -> None:
     """Plan the training of a model on a cluster."""
-    check_writable(output)
+    check_writable(output, read=[cluster, model])
     loaded_cluster = documents.load_cluster(cluster)
     loaded_model = documents.load_model(model)
     try:

@@ -22,7 +22,7 @@ from tangram_opt.data.planning import PlanningProblem
 from tangram_opt.errors import InputError
 from tangram_opt.islands import TOLERANCES, Interval, Tolerance, slowest_link
 from tangram_opt.islands import sensitivity as islands_sensitivity
-from tangram_opt.result import Result
+from tangram_opt.result import Result, StopReason
 from tangram_opt.show import check_picture, draw_sensitivity, machine_notes, print_sensitivity
 
 MOST = 1000
@@ -56,7 +56,7 @@ def sensitivity(
 
     Of a planning problem also the iteration time of the plan on each of these islands.
     """
-    check_writable(picture)
+    check_writable(picture, read=[instance])
     if picture is not None:
         check_picture(picture)
     moved = _moved(which)
@@ -79,9 +79,10 @@ def sensitivity(
         intervals = islands_sensitivity(problem, moved, *ends, solve)
     plans = None
     if isinstance(loaded, PlanningProblem):
-        plans = [_plan(loaded, interval, workers, time_limit, threads, seed) for interval in intervals]
+        plans = _plans(loaded, intervals, workers, time_limit, threads, seed)
     if picture is not None:
-        draw_sensitivity(cluster, moved, intervals, plans, picture)
+        shown = None if plans is None else [None if planned is None else planned.solution for planned in plans]
+        draw_sensitivity(cluster, moved, intervals, shown, picture)
         say_written(picture)
     if as_json:
         print_json(_describe(problem, moved, intervals, plans))
@@ -90,11 +91,27 @@ def sensitivity(
         print_sensitivity(cluster, intervals, plans, stdout_console())
 
 
-def _plan(
-    problem: PlanningProblem, interval: Interval, workers: int | None, time_limit: float | None, threads: int, seed: int
-) -> Plan | None:
-    at = replace(problem, tolerances=interval.tolerances)
-    return make_plan(at, workers=workers, time_limit_s=time_limit, threads=threads, seed=seed).solution
+def _plans(
+    problem: PlanningProblem,
+    intervals: Sequence[Interval],
+    workers: int | None,
+    time_limit: float | None,
+    threads: int,
+    seed: int,
+) -> list[Result[Plan] | None]:
+    """Plan on the islands of each interval; after an interruption the others are not planned."""
+    plans: list[Result[Plan] | None] = []
+    for interval in intervals:
+        at = replace(problem, tolerances=interval.tolerances)
+        try:
+            plans.append(make_plan(at, workers=workers, time_limit_s=time_limit, threads=threads, seed=seed))
+        except KeyboardInterrupt:
+            break
+        if plans[-1] is not None and plans[-1].stop_reason is StopReason.INTERRUPTED:
+            break
+    if len(plans) < len(intervals):
+        say_notes(["interrupted: islands of the other tolerances were not planned on"])
+    return [*plans, *[None] * (len(intervals) - len(plans))]
 
 
 def _moved(text: str) -> list[Tolerance]:
@@ -117,7 +134,10 @@ def _number(option: str, text: str) -> Fraction:
 
 
 def _describe(
-    problem: IslandsProblem, moved: Sequence[str], intervals: Sequence[Interval], plans: Sequence[Plan | None] | None
+    problem: IslandsProblem,
+    moved: Sequence[str],
+    intervals: Sequence[Interval],
+    plans: Sequence[Result[Plan] | None] | None,
 ) -> dict[str, Any]:
     rows = []
     for number, interval in enumerate(intervals):
@@ -133,8 +153,10 @@ def _describe(
             "partition": [list(names) for names in interval.partition.islands],
         }
         if plans is not None:
-            plan = plans[number]
+            planned = plans[number]
+            plan = None if planned is None else planned.solution
             row["iteration_ns"] = None if plan is None else plan.iteration_ns
+            row["plan_outcome"] = "unknown" if planned is None else planned.outcome
         rows.append(row)
     return {
         "instance": problem.name,

@@ -20,7 +20,7 @@ def show(
     ] = None,
 ) -> None:
     """Print a plan, and draw it."""
-    check_writable(picture)
+    check_writable(picture, read=[file])
     plan = documents.load_plan(file)
     # Drawn first: what is printed may find no reader.
     if picture is not None:

@@ -19,7 +19,7 @@ from tangram_opt.errors import InputError
 from tangram_opt.pipeline import Analysis, analyse, of_stages
 from tangram_opt.pipeline.schedules import standard_schedules
 from tangram_opt.planner.schedules import MOST_STAGES, SearchedSchedules, search_schedules
-from tangram_opt.show import draw_simulation, print_schedules, print_simulation, write_trace
+from tangram_opt.show import check_picture, draw_simulation, print_schedules, print_simulation, write_trace
 from tangram_opt.show.tables import print_line
 
 SEARCH_S: Final = 30.0
@@ -44,8 +44,9 @@ def simulate(
     as_json: AsJson = False,
 ) -> None:
     """Run the 1F1B iteration of a plan event by event: how long, and where the time and the memory go."""
-    for path in (trace, picture):
-        check_writable(path)
+    check_writable(trace, picture, read=[file])
+    if picture is not None:
+        check_picture(picture)
     plan = documents.load_plan(file)
     try:
         analysis = analyse(of_stages(plan.stages, plan.micro_batches))

@@ -50,7 +50,7 @@ def solve(
     output: Output = None,
 ) -> None:
     """Solve an instance; the file says which kind it is."""
-    check_writable(output)
+    check_writable(output, read=[instance])
     problem = documents.load_instance(instance)
     problem = with_objective(problem, objective, depths)
     result: Result[Any]

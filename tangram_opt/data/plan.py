@@ -8,6 +8,7 @@ from typing import Literal
 
 from tangram_opt.data.composition import Depths, Objective
 from tangram_opt.data.constraints import STRICT, NonEmptyStr, NonNegativeInt, PositiveInt
+from tangram_opt.data.planning import MOST_SEQUENCES
 from tangram_opt.data.units import NS_PER_S
 
 
@@ -243,6 +244,12 @@ class Plan:
     search: SearchReport
     objective: Objective = "closed"
     depths: Depths = "standard"
+
+    def __post_init__(self) -> None:
+        if not self.stages:
+            raise ValueError("stages: none, expected at least one")
+        if self.global_batch > MOST_SEQUENCES:
+            raise ValueError(f"global_batch: {self.global_batch}, expected at most {MOST_SEQUENCES}")
 
     @property
     def micro_batches(self) -> int:

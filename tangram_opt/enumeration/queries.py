@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 from tangram_opt.data.workload import Workload
 from tangram_opt.enumeration.pairs import Pair
-from tangram_opt.interrupts import interrupts_blocked
+from tangram_opt.interrupts import end_with, interrupts_blocked
 from tangram_opt.parallelizers.interface import Parallelizer, SlicePlan
 
 CHUNKS_PER_WORKER = 16
@@ -77,15 +78,24 @@ def run_queries(parallelizer: Parallelizer, queries: Sequence[Query], *, workers
     size = max(1, len(queries) // (workers * CHUNKS_PER_WORKER))
     chunks = [queries[i : i + size] for i in range(0, len(queries), size)]
     # Spawned rather than forked: the parent may run threads (progress bars, solvers).
-    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    pool = ProcessPoolExecutor(
+        workers, mp_context=multiprocessing.get_context("spawn"), initializer=end_with, initargs=(os.getpid(),)
+    )
+    finished = False
     try:
         # The workers start while the chunks are handed out.
         with interrupts_blocked():
             answered = pool.map(_ask_chunk, [parallelizer] * len(chunks), chunks)
         for answers in answered:
             yield from answers
+        finished = True
     finally:
+        # A question may take minutes, and at its exit Python waits for the workers: they are ended. (Python 3.14 has a
+        # method for that.)
+        unfinished = () if finished else tuple((pool._processes or {}).values())
         pool.shutdown(wait=False, cancel_futures=True)
+        for process in unfinished:
+            process.kill()
 
 
 def _ask_chunk(parallelizer: Parallelizer, queries: Sequence[Query]) -> list[PairAnswer]:

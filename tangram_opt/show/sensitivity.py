@@ -13,12 +13,13 @@ from tangram_opt.data.plan import Plan
 from tangram_opt.data.units import GIGA, TERA
 from tangram_opt.islands.evaluation import slowest_link
 from tangram_opt.islands.sensitivity import Interval
+from tangram_opt.result import Outcome, Result
 from tangram_opt.show.tables import Column, print_line, print_table
 from tangram_opt.show.units import count, decimals, duration, percent
 
 
 def print_sensitivity(
-    cluster: Cluster, intervals: Sequence[Interval], plans: Sequence[Plan | None] | None, console: Console
+    cluster: Cluster, intervals: Sequence[Interval], plans: Sequence[Result[Plan] | None] | None, console: Console
 ) -> None:
     """Print the islands of every interval of tolerances, and what a plan on them takes.
 
@@ -28,8 +29,9 @@ def print_sensitivity(
         The cluster.
     intervals : sequence of Interval
         Ascending.
-    plans : sequence of Plan or None
-        The plan made in each interval, None where there is none; None instead of a sequence when nothing was planned.
+    plans : sequence of Result or None
+        What planning on the islands of each interval gave, None where nobody planned; None instead of a sequence when
+        nothing was to be planned.
     console : rich.console.Console
         Where to.
     """
@@ -43,7 +45,7 @@ def print_sensitivity(
     ]
     if plans is not None:
         columns.append(Column("iteration", number=True))
-    columns.append(Column(""))
+    columns.append(Column("islands\nare"))
     rows = []
     for number, interval in enumerate(intervals):
         value, slowest = interval.value, slowest_link(IslandsProblem(cluster.name, cluster), interval.partition)
@@ -56,14 +58,22 @@ def print_sensitivity(
             decimals(slowest / GIGA, 3) if slowest else "",
         ]
         if plans is not None:
-            plan = plans[number]
-            row.append("no plan" if plan is None else duration(plan.iteration_ns))
+            row.append(_iteration(plans[number]))
         rows.append([*row, "proven" if interval.proven else "best found"])
     print_table(console, columns, rows)
     print_line(
         console,
         "Lines begin where the tolerance reaches a ratio of two figures less 1, rounded up; the last includes its end.",
     )
+
+
+def _iteration(planned: Result[Plan] | None) -> str:
+    if planned is None:
+        return "not planned"
+    if planned.solution is None:
+        return "no plan" if planned.outcome is Outcome.INFEASIBLE else "none found"
+    time = duration(planned.solution.iteration_ns)
+    return time if planned.outcome is Outcome.OPTIMAL else f"at most {time}"
 
 
 def compute_lost_share(cluster: Cluster, interval: Interval) -> float:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from formulations.cpsat import CpSat
 from formulations.highs import HighsSolver
-from tangram_opt import solvers
+from tangram_opt import documents, solvers
 
 
 @pytest.fixture(autouse=True)
@@ -47,3 +50,19 @@ def test_a_format_that_nobody_writes_is_refused(tangram, folder, monkeypatch):
     ran = tangram("export", folder / "composition-problem.json", "--to", "lp", "-o", folder / "model")
     assert ran.code == 2
     assert "no solver writes lp files" in ran.err
+
+
+def test_a_problem_by_the_period_has_no_single_model(tangram, folder, tmp_path):
+    problem = documents.load_composition_problem(folder / "composition-problem.json")
+    documents.save(replace(problem, objective="period"), folder / "by-period.json")
+    ran = tangram("export", folder / "by-period.json", "--to", "mps", "-o", tmp_path / "model.mps")
+    assert ran.code == 2
+    assert "is a sequence of models" in ran.err
+    assert not (tmp_path / "model.mps").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs a device that is always full")
+def test_a_model_that_cannot_be_written_whole_is_not_called_written(tangram, folder):
+    ran = tangram("export", folder / "composition-problem.json", "--to", "mps", "-o", "/dev/full")
+    assert (ran.code, "written" in ran.out + ran.err) == (2, False)
+    assert "/dev/full" in ran.err

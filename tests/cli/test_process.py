@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -117,3 +118,41 @@ def test_plain_output_has_no_control_sequences(folder):
     process = start("solve", folder / "composition-problem.json")
     out, _ = process.communicate()
     assert "\x1b" not in out
+
+
+def test_a_request_to_terminate_leaves_no_worker_behind(folder, tmp_path):
+    # The parallelizer waits; each worker leaves its number where it can be found.
+    code = f"""
+import os, sys, time
+from pathlib import Path
+from tangram_opt.cli.app import run
+from tangram_opt.interrupts import terminate_like_interrupt
+from tangram_opt.parallelizers import UniformParallelizer
+
+class Waiting(UniformParallelizer):
+    def parallelize(self, *asked):
+        Path({str(tmp_path)!r}, str(os.getpid())).touch()
+        time.sleep(600)
+
+if __name__ == "__main__":
+    from tangram_opt.planner import planner
+    planner.UniformParallelizer = Waiting
+    terminate_like_interrupt()
+    sys.exit(run(["solve", {str(folder / "planning-problem.json")!r}, "--workers", "2"]))
+"""
+    program = tmp_path / "program.py"
+    program.write_text(code)
+    process = subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: any(path.name.isdigit() for path in tmp_path.iterdir()))
+    process.terminate()
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, "interrupted" in err) == (130, True)
+    workers = [int(path.name) for path in tmp_path.iterdir() if path.name.isdigit()]
+    wait_until(lambda: not any(Path(f"/proc/{number}").exists() for number in workers))
+
+
+def wait_until(happened):
+    deadline = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -78,7 +78,6 @@ def test_a_sound_plan_has_no_violation(changes: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("mistake", "sentence"),
     [
-        (with_plan(stages=()), "stages: none"),
         (with_plan(name="other"), "name: 'other', expected 'small'"),
         (with_plan(cluster="other"), "cluster: 'other', expected 'box'"),
         (with_plan(model="other"), "model: 'other', expected 'small'"),

@@ -12,6 +12,7 @@ from rich.console import Console
 from tangram_opt.data.cluster import Cluster, Gpu, Node, TierNetwork
 from tangram_opt.data.island import Partition, Tolerances
 from tangram_opt.islands import Interval, PartitionValue
+from tangram_opt.result import Outcome, Result, StopReason
 from tangram_opt.show import print_sensitivity
 from tangram_opt.show.sensitivity_figure import sensitivity_figure
 
@@ -44,11 +45,20 @@ def test_every_interval_is_a_line_with_its_exact_start_rounded_up() -> None:
     assert second.split() == ["0.071429", "0.5", "1", "1.00", "0.5", "%", "1.00", "best", "found"]
 
 
-def test_an_interval_without_a_plan_says_so(uniform_plan) -> None:
+def planned(outcome: Outcome, plan=None) -> Result:
+    bound = 5 if outcome is Outcome.OPTIMAL else 4
+    return Result(outcome, StopReason.TIME_LIMIT, plan and 5, plan and bound, 0.0, plan, "x", "1", "y")
+
+
+def test_what_planning_gave_in_an_interval_is_said_with_its_proof(uniform_plan) -> None:
     plan = replace(uniform_plan(2, 4), iteration_ns=1_500_000_000)
-    first, second = printed([plan, None])[3:5]
+    first, second = printed([planned(Outcome.OPTIMAL, plan), planned(Outcome.FEASIBLE, plan)])[3:5]
     assert "1.500 s" in first
-    assert "no plan" in second
+    assert "at most" not in first
+    assert "at most 1.500 s" in second
+    for nothing, text in ((Outcome.INFEASIBLE, "no plan"), (Outcome.UNKNOWN, "none found")):
+        assert text in printed([planned(nothing), None])[3]
+    assert "not planned" in printed([planned(Outcome.UNKNOWN), None])[4]
 
 
 @pytest.mark.parametrize("planned", [False, True])
