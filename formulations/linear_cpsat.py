@@ -162,7 +162,11 @@ def run_cpsat(
         nonlocal status
         status = solver.solve(model, listener)
 
-    return status if search.run(run, solver.stop_search) else cp_model.UNKNOWN
+    if not search.run(run, solver.stop_search):
+        return cp_model.UNKNOWN
+    if status == cp_model.MODEL_INVALID:  # The model itself was looked at before.
+        raise InputError(f"problem {search.problem.name!r}: CP-SAT refuses: {solver.response_proto.solution_info}")
+    return status
 
 
 def take_answer(status: Any, solver: Any, search: Search[Any, Any], read: Callable[[Any], Any]) -> bool:

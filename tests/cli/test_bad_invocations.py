@@ -33,6 +33,7 @@ BAD = [
         "random_seed = 1000",
         2,
     ),
+    (("solve", "{composition-problem.json}", "--solver", "cpsat", "--threads", "100000"), "'num_workers' should be", 2),
     (("solve", "{composition-problem.json}", "-o", "{composition-problem.json}"), "is read", 2),
     (("islands", "{cluster.yaml}", "-o", "{new.svg}", "--picture", "{new.svg}"), "is written already", 2),
     (("solve", "{composition-problem.json}", "--solver", "agglomerative"), "agglomerative", 2),
