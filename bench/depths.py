@@ -9,7 +9,6 @@ from statistics import mean
 from bench.regret import LIMIT_S, pipeline_of
 from bench.report import ROOT, Row
 from tangram_opt import plan
-from tangram_opt.composition import evaluate
 from tangram_opt.data.composition import Composition, CompositionProblem, Depths
 from tangram_opt.documents import load_planning_problem
 from tangram_opt.errors import InputError
@@ -109,12 +108,12 @@ def _chosen(problem: CompositionProblem, depths: Depths) -> Chosen | None:
         return None  # A stage takes no time, or there are more ways to use the islands than `dp` can count.
     if result.solution is None:
         return None
-    held = evaluate(asked, result.solution).in_flight
-    standard = standard_depths(len(held))
+    pipeline = pipeline_of(asked, result.solution)
+    standard = standard_depths(pipeline.stages)
     return Chosen(
         result=result,
-        simulated_ns=run_pipeline(pipeline_of(asked, result.solution)).makespan_ns,
-        extra=max(k - min(depth, problem.micro_batches) for k, depth in zip(held, standard, strict=True)),
+        simulated_ns=run_pipeline(pipeline).makespan_ns,
+        extra=max(k - depth for k, depth in zip(pipeline.depths, standard, strict=True)),
     )
 
 

@@ -82,12 +82,13 @@ def evaluate(problem: CompositionProblem, composition: Composition) -> Evaluatio
     after = tuple(reversed(range(len(stages))))
     times = tuple(stage.time_ns for stage in stages)
     depths = standard_depths(len(stages))
-    slowest_ns = slowest_part_ns(problem.objective, times, transfers)
+    most = None
     if problem.depths == "chosen":
         caps = [cap for option in options for cap in option_caps(problem, option)]
         # What does not fit with the depths of 1F1B is not allowed anyway.
         most = [cap if cap is None else max(cap, depth) for cap, depth in zip(caps, depths, strict=True)]
-        slowest_ns = slowest_part_ns(problem.objective, times, transfers, most)
+    slowest_ns = slowest_part_ns(problem.objective, times, transfers, most)
+    if most is not None:
         depths = least_depths(times, transfers, slowest_ns, most) or depths
     in_flight = tuple(min(problem.micro_batches, depth) for depth in depths)
     syncs = tuple(stage.sync_ns for stage in stages)

@@ -129,9 +129,7 @@ class OptionTable:
             for option, link in zip(options, [*between, None], strict=True)
             for time in (*option.inner_transfers_ns, *(() if link is None else (link,)))
         ]
-        if not self.chooses_depths:
-            return whole_period_ns(times, transfers)
-        caps = [cap for option in options for cap in option_caps(self.problem, option)]
+        caps = [cap for option in options for cap in option_caps(self.problem, option)] if self.chooses_depths else None
         return whole_period_ns(times, transfers, caps)
 
     def keep(self, rows: Ints) -> OptionTable:
